@@ -22,6 +22,7 @@ import pytest
 import supple
 from pictures import lacking
 from supple import cli, scenes
+from supple.commands.run import _measured_said
 from supple.record.head import LENGTH, read_head
 
 ARM = """<robot name="arm"><link name="base"/>
@@ -128,6 +129,40 @@ def test_stiff_joints_run_implicitly_and_it_is_said(arm, tmp_path):
     whole = supple.simulate(model, [0.0, 0.5], duration=0.2, dt=1e-3, forces=[supple.Limits(1e9, 1e7)])
     np.testing.assert_array_equal(supple.load_run(tmp_path / "run.h5").q, whole.q)
     assert "stiff" not in succeeds("run", arm, "--duration", "0.01", cwd=tmp_path)
+
+
+def test_what_is_at_rest_leaves_nothing_out():
+    out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "4").split())
+    assert "measured at the end, everything is at rest and sleeps" in out
+    out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "0.01").split())
+    assert "sleep" not in out and "the next step leaves out" in out
+
+
+def test_what_hangs_still_leaves_nothing_out():
+    b = supple.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    for i in range(10):
+        where, up = (0.0, 0.0, -0.1 if i else 0.0), f"link{i - 1}" if i else None
+        body = dict(mass=1.0, com=(0.0, 0.0, -0.05), inertia=[1e-3] * 3)
+        b.add_body(f"link{i}", up, axis=(0.0, 1.0, 0.0), position=where, **body)
+    model = b.build()
+    for aside, said in ((1e-9, "nothing accelerates"), (1e-2, "the next step leaves out ")):
+        hanging = model.with_gravity((9.81 * aside, 0.0, -9.81))
+        run = supple.Simulation(hanging, duration=0.01, method="adaptive", active=2)
+        measured = run.measured_error()
+        assert measured is not None and measured > 0.1
+        assert _measured_said(run, measured).startswith(said)
+
+
+def test_the_page_of_a_live_run_has_the_name_of_the_file(arm, monkeypatch):
+    titles = []
+
+    def refuse(port: int | None, title: str) -> None:
+        titles.append(title)
+        raise supple.StateError("no page")
+
+    monkeypatch.setattr("supple.viewing.stage.open_server", refuse)
+    code, _, error = ended("run", arm, "--view")
+    assert code and "no page" in error and titles == ["arm.urdf"]
 
 
 def test_actuators_of_a_file_are_controlled_from_the_command_line(tmp_path):

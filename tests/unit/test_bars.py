@@ -9,6 +9,8 @@ import pytest
 import supple
 from supple import bars
 from supple.bars import Bar
+from supple.request import Request
+from supple.simulating.progress import Progress
 
 
 def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,3 +51,9 @@ def test_runs_say_how_far_they_are(capsys: pytest.CaptureFixture[str], monkeypat
     assert first.startswith("run: 0 of 0.1 s")
     supple.simulate(model, dt=1e-3, duration=0.1)
     assert capsys.readouterr().err == ""
+
+
+def test_runs_without_an_end_say_the_time_alone() -> None:
+    run = Request(scene="pendulum").simulation(endless=True)
+    sample = next(iter(run.samples()))
+    assert Progress(run, False).line(sample)[0] == "0 s"

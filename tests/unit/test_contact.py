@@ -381,6 +381,8 @@ def test_what_cannot_be_is_refused() -> None:
         simulate(supple.trees.chain(3), duration=0.1, contacts=True)
     with pytest.raises(ModelError, match="no body or shape named 'bal'"):
         simulate(model, duration=0.1, contacts=Contacts(apart=[("bal", "ball0")]))
+    with pytest.raises(StateError, match="apart has 'ball0' twice in a pair"):
+        Contacts(apart=[("ball0", "ball1"), ("ball0", "ball0")])
 
 
 def test_names_that_are_apart_pass_through_each_other() -> None:

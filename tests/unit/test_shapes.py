@@ -54,6 +54,7 @@ def test_a_shape_is_part_of_the_model() -> None:
         (("sphere", (1.0,)), dict(group=-1), "group"),
         (("sphere", (1.0,)), dict(points=CORNERS), "no points"),
         (("sphere", (1.0,)), dict(apart=("none",)), "no such shape"),
+        (("sphere", (1.0,)), dict(name="ball", apart=("ball",)), "'ball' is apart from itself"),
         (("hull",), dict(points=CORNERS * (1, 1, 0)), "no volume"),
         (("hull",), dict(points=CORNERS[:3]), "four points"),
         (("hull",), dict(points=np.where(CORNERS > 0, np.nan, CORNERS)), "finite"),
@@ -174,19 +175,22 @@ def test_urdf_collisions_are_shapes(tmp_path: Path) -> None:
         ('<cylinder radius="1" length="nan"/>', "length"),
         ('<mesh filename="flat.stl"/>', "no volume"),
         ('<mesh filename="none.stl"/>', "no STL"),
+        ('<mesh filename="signalling.stl"/>', "finite"),
     ],
 )
 def test_bad_shapes_of_a_urdf_are_errors_with_the_line(tmp_path: Path, shape: str, words: str) -> None:
     binary_stl(tmp_path / "flat.stl", (CORNERS * (1, 1, 0))[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
     (tmp_path / "none.stl").write_text("solid\nendsolid\n")
+    data = (tmp_path / "flat.stl").read_bytes()
+    (tmp_path / "signalling.stl").write_bytes(data[:96] + bytes.fromhex("0000a07f") + data[100:])
     with pytest.raises(ParseError, match=words) as e:
         urdf(tmp_path, geometry(shape))
     assert e.value.line == 3 and "robot.urdf" in str(e.value)
 
 
 def test_collision_meshes_that_are_not_read_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "x.dae").write_text("")
-    model = urdf(tmp_path, geometry('<mesh filename="x.dae"/>'), geometry('<mesh filename="no.stl"/>'))
+    (tmp_path / "x.ply").write_text("")
+    model = urdf(tmp_path, geometry('<mesh filename="x.ply"/>'), geometry('<mesh filename="no.stl"/>'))
     assert not model.shape_list and [r.subject for r in model.report] == ["collision"] * 2
 
 
@@ -253,6 +257,38 @@ def test_bad_shapes_of_an_mjcf_are_errors_with_the_line(tmp_path: Path, geom: st
     with pytest.raises(ParseError, match=words) as e:
         supple.load(path)
     assert e.value.line == (2 if "hfield" in geom else 5) and str(e.value).count("robot.xml") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "looked_for"),
+    [
+        ('<asset>\n<mesh name="m" file="nope.stl"/></asset>', "nope.stl"),
+        ('<asset>\n<mesh file="a.stl"/><mesh file="parts/nope.stl"/></asset>', "parts/nope.stl"),
+        ('<compiler meshdir="parts"/><asset>\n<mesh file="nope.obj"/></asset>', "parts/nope.obj"),
+        ('<compiler strippath="true"/><asset>\n<mesh file="old/nope.stl"/></asset>', "nope.stl"),
+        ('<asset>\n<hfield name="h" file="nope.png" size="1 1 1 1"/></asset>', "nope.png"),
+        ('<include file="more.xml"/>', "nope.stl"),
+    ],
+)
+def test_files_that_an_mjcf_names_and_that_are_missing_have_a_line(tmp_path: Path, more: str, looked_for: str) -> None:
+    pytest.importorskip("mujoco")
+    binary_stl(tmp_path / "a.stl", CORNERS[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
+    (tmp_path / "more.xml").write_text('<mujoco>\n\n<asset>\n<mesh name="m" file="nope.stl"/></asset></mujoco>')
+    path = tmp_path / "robot.xml"
+    path.write_text(f'<mujoco>\n{more}<worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>')
+    with pytest.raises(ParseError, match=rf"<\w+>: there is no file '(.*/)?{looked_for}'") as e:
+        supple.load(path)
+    assert e.value.line == (4 if "include" in more else 3)
+    assert Path(str(e.value.file)).name == ("more.xml" if "include" in more else "robot.xml")
+
+
+def test_an_mjcf_may_exclude_a_body_from_itself(tmp_path: Path) -> None:
+    """MuJoCo lets it, and nothing of one body touches anyway."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text("""<mujoco><worldbody><body name="a"><freejoint/><geom name="g" size=".1"/>
+    <geom name="h" size=".1"/></body></worldbody><contact><exclude body1="a" body2="a"/></contact></mujoco>""")
+    assert [s.apart for s in supple.load(path).shape_list] == [("h",), ("g",)]
 
 
 def test_a_shape_that_is_apart_from_a_misspelt_one_is_told_so() -> None:

@@ -12,11 +12,13 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.contact.room import COLUMNS
 from supple.model.clip import Clip
+from supple.simulating.contacts import arrows_now
 from supple.simulating.described import forces_again, given, other_forces, plane_again
 from supple.viewing.colours import FORCE
 from supple.viewing.reached import motion
-from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, ground_of
+from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, ground_of, usual_force
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import Timeline
 
@@ -96,7 +98,7 @@ def test_arrows_of_a_captured_motion_are_true_to_scale() -> None:
     scenery = Scenery.of(result)
     batches = [scenery.batches(clip.model, supple.poses(clip.model, q), t) for q, t in zip(clip.q, clip.times)]
     (entry,) = scenery.legend(["vector"])
-    newtons = float(re.fullmatch(r"force, ([\d,]+) N a metre", entry.text)[1].replace(",", ""))  # type: ignore[index]
+    newtons = float(re.fullmatch(r"force, ([\d,]+) N per metre", entry.text)[1].replace(",", ""))  # type: ignore[index]
     assert entry.colour == FORCE
     assert result.ground is not None and result.ground[3] == pytest.approx(loads.support.ground)
     shown = np.array([b["vector"].scale[:, 2] for b in batches])
@@ -136,6 +138,51 @@ def test_bodies_are_not_made_small_by_the_arrows_of_their_contacts() -> None:
     assert max(drawn) > 0.4
     points = motion(Timeline(run), None, scenery)
     assert points[:, 2].min() >= -0.01 and points[:, 2].max() <= 0.23
+
+
+def test_arrows_of_contacts_are_as_long_as_suits_the_usual_one() -> None:
+    """A rope that falls over a cylinder and on the floor: a few contacts carry many times what most do."""
+    scene = scenes.NAMES["rope"](links=20)
+    run = supple.simulate(
+        scene.model, scene.q0, scene.v0, duration=1.5, dt=scene.dt, contacts=scene.contacts, forces=scene.all_forces()
+    )
+    scenery = Scenery.of(run)
+    assert run.arrows is not None
+    force = np.linalg.norm(run.arrows.vectors, axis=2)
+    usual = float(np.median(force[force > 0.0]))
+    long, thick = [], []
+    for q, t in zip(run.q, run.times):
+        scale = scenery.batches(run.model, supple.poses(run.model, q), t)["vector"].scale
+        long.append(np.where(scale[:, 2] > 1e-6, scale[:, 2], 0.0))
+        thick.append(scale[:, 0])
+    shown, length = np.array(long), 20 * 0.12  # metres of rope
+    assert shown.shape == force.shape and force.max() > 10.0 * usual
+    assert 0.05 * length < np.median(shown[shown > 0.0]) < 0.25 * length and shown.max() < 0.5 * length
+    assert np.max(thick) < 0.04 * length
+    (entry,) = scenery.legend(["vector"])
+    found = re.fullmatch(r"contact force, ([\d.,]+) N per metre up to ([\d.,]+) N", entry.text)
+    assert found is not None
+    newtons, cut = (float(x.replace(",", "")) for x in found.groups())
+    np.testing.assert_allclose(shown * newtons, np.minimum(force, cut), rtol=1e-9, atol=1e-5 * newtons)
+    assert [e.text for e in scenery.legend(["force"])] == ["applied force"]
+
+
+def test_live_arrows_of_contacts_change_their_scale_where_it_does_not_suit() -> None:
+    model = scenes.NAMES["rope"](links=20).model
+    pose, rows = supple.poses(model, model.neutral()), np.zeros((3, COLUMNS))
+    rows[:, 11] = 1.0, 2.0, 50.0
+    before = usual_force(model)
+    scenery = Scenery((), None, arrows_now(0.0, rows, 5), typical=before)
+
+    def lengths() -> np.ndarray:
+        return scenery.batches(model, pose)["vector"].scale[:3, 2]
+
+    at_first = lengths()
+    scenery.scale_by(1.5 * before)
+    np.testing.assert_array_equal(lengths(), at_first)
+    assert usual_force(model, scenery.arrows) == 2.0
+    scenery.scale_by(0.1 * before)
+    assert 5.0 < lengths()[2] / at_first[2] < 20.0 and lengths()[2] < lengths()[0]  # the strongest is the first
 
 
 def test_springs_reach_from_bodies_to_anchors() -> None:

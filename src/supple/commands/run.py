@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from contextlib import suppress
+from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from supple.simulating.simulation import Simulation
 
 STOPPED = 130
+STILL = 1e-6  #: rad/s^2 or m/s^2: joints that accelerate less do not accelerate
 PICTURES = 0.01  #: seconds of a run that is only watched, between two states that are shown
 
 Some = list[str] | None
@@ -193,15 +195,40 @@ def _say_stiff(run: Simulation) -> None:
 
 def _with_measured(run: Simulation, result: Result) -> Result:
     """A result that says the error of the last state, measured, where joints were left out."""
-    from supple.adaptive.measures import said
     from supple.errors import SuppleError
 
     with suppress(SuppleError):  # a step from here may be impossible, which is no failure of the run
         measured = run.measured_error()
         if measured is not None:
-            measure = str(run.settings["error_measure"]).replace("velocity", "acceleration").replace("/s]", "/s^2]")
-            result.about["measured_error"] = said(measured, measure)
+            result.about["measured"] = f"at the end, {_measured_said(run, measured)}"
     return result
+
+
+def _measured_said(run: Simulation, measured: float) -> str:
+    """The measured error in words. Where bodies are at rest it says so, since a share of next to nothing, or of what
+    they would do if they were woken, is misleading."""
+    import numpy as np
+
+    from supple.adaptive.dynamics import AdaptiveDynamics
+    from supple.adaptive.measures import said
+
+    measure = str(run.settings["error_measure"]).replace("velocity", "acceleration").replace("/s]", "/s^2]")
+    left_out = f"the next step leaves out {said(measured, measure)}"
+    stepper = run.stepper
+    if not isinstance(stepper, AdaptiveDynamics):
+        return left_out
+    asleep, trees = len(stepper.sleeping), int((stepper.model.parent < 0).sum())
+    if asleep == trees:
+        return "everything is at rest and sleeps"
+    if asleep:
+        return f"{asleep} of {trees} characters are at rest and sleep; compared with a step that wakes them, {left_out}"
+    if measured > 0.0:
+        whole = copy(stepper)
+        whole.active = stepper.model.n_joints
+        whole.step(run.dt)
+        if np.abs(whole.v - stepper.v).max() <= STILL * run.dt:
+            return "nothing accelerates"
+    return left_out
 
 
 def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None, open_page: bool) -> Result:
@@ -217,7 +244,7 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     if endless and request.every == 1:  # nothing is kept, so nobody misses what is between two pictures
         run.grid = replace(run.grid, every=max(1, round(PICTURES / run.dt)))
     _say_stiff(run)
-    server = open_server(port, request.scene)
+    server = open_server(port, Path(request.scene).name)
     try:
         live = Live(server, run, run.rods)
         say_where(server, run.model, live.missing, open_page)
@@ -290,8 +317,8 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
     if result.error is not None:
         rows["error"] = result.error_in_words()
-    if "measured_error" in result.about:
-        rows["measured"] = f"at the end, the next step leaves out {result.about['measured_error']}"
+    if "measured" in result.about:
+        rows["measured"] = str(result.about["measured"])
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())

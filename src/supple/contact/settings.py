@@ -24,6 +24,7 @@ from supple.arguments import (
     several,
 )
 from supple.contact.ground import lowest_point
+from supple.errors import StateError, quoted
 from supple.model.model import Model
 from supple.model.shapes import FRACTION
 
@@ -60,6 +61,11 @@ class Contacts:
     sweeps: Count = 2000
     overlap: Positive = 1e-6
     sleep: NotNegative = 0.01
+
+    def __post_init__(self) -> None:
+        for one, other in self.apart:
+            if one == other:
+                raise StateError(f"Contacts: apart has {quoted(one)} twice in a pair; give the names of two that touch")
 
     def __repr__(self) -> str:
         given = (f"{f.name} {getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)

@@ -31,7 +31,7 @@ from supple.files.mjcf_actuators import Actuators
 from supple.files.mjcf_collisions import add_shapes
 from supple.files.mjcf_equalities import Bodies, Equalities
 from supple.files.mjcf_flags import switched_off
-from supple.files.mjcf_references import check_references
+from supple.files.mjcf_references import check_references, refuse_missing
 from supple.files.mjcf_remarks import Names, remark_elements, remark_unused
 from supple.files.urdf import ROOT_JOINT
 from supple.files.xml import root_tag
@@ -112,6 +112,9 @@ def _compile(file: str) -> Any:
     if "error" in reply:
         message = " ".join(str(reply["error"]).split())
         line = re.search(r"\b[Ll]ine(?: number=)? ?(\d+)", message)
+        missing = None if line else re.search(r"Error opening file '(.*)'", message)
+        if missing:
+            refuse_missing(file, missing[1])
         raise ParseError(f"MuJoCo refuses it: {message}", file, int(line[1]) if line else None)
     try:
         return mujoco.MjModel.from_binary_path("compiled.mjb", {"compiled.mjb": data})

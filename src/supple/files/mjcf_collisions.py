@@ -75,7 +75,7 @@ def _excluded(m: Any, used: list[int], names: Sequence[str]) -> dict[int, tuple[
     for signature in m.exclude_signature:
         one, two = int(signature) >> 16, int(signature) & 0xFFFF
         for g in of.get(one, ()):
-            out[g] = (*out.get(g, ()), *(names[k] for k in of.get(two, ())))
+            out[g] = (*out.get(g, ()), *(names[k] for k in of.get(two, ()) if k != g))
     return out
 
 

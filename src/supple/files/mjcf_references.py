@@ -8,6 +8,7 @@ is refused if it leads to something other than a regular file in any of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 from lxml import etree
@@ -30,11 +31,28 @@ FINITE = {
 
 def check_references(file: str) -> None:
     """Refuse a file that names a pipe, a device or a folder, or includes one that does."""
+    for element, at, name, found in _references(file):
+        _check(found, element, at, name)
+
+
+def refuse_missing(file: str, missing: str) -> None:
+    """Refuse a file because of another that MuJoCo could not open, by the element that names it."""
+    named = [(element, at, name) for element, at, name, _ in _references(file) if name.strip()]
+    for matches in (missing.endswith, lambda name: Path(name).name == Path(missing).name):  # the latter: `strippath`
+        for element, at, name in named:
+            if matches(name):
+                message = f"<{tag_of(element)}>: there is no file {missing!r}, or it cannot be opened"
+                raise ParseError(message, at, line_of(element))
+
+
+def _references(file: str) -> Iterator[tuple[Element, str, str, list[Path]]]:
+    """Elements that name files, here and in what is included: the file they are in, the name, and where it may lead.
+    Numbers are checked on the way."""
     home = Path(file).absolute().parent
-    files, seen = [Path(file).absolute()], set[Path]()
+    files, seen = [(Path(file).absolute(), file)], set[Path]()
     folders = {home}
     while files:
-        at = files.pop()
+        at, known_as = files.pop()
         if at in seen:
             continue
         seen.add(at)
@@ -43,13 +61,14 @@ def check_references(file: str) -> None:
         root = _root(at)
         if root is None:
             continue
-        _check_numbers(root, str(at))
+        _check_numbers(root, known_as)
         folders |= {home / str(name) for what in FOLDERS for name in root.xpath(f"//@{what}")}
         for element in root.xpath("//*[@*[starts-with(name(), 'file')]]"):
             for name in (str(value) for key, value in element.attrib.items() if str(key).startswith("file")):
                 found = _candidates(name, folders | {at.parent})
-                _check(found, element, str(at), name)
-                files += [path for path in found if tag_of(element) in MODELS and path.suffix.lower() != ".mjb"]
+                yield element, known_as, name, found
+                of_models = tag_of(element) in MODELS
+                files += [(path, str(path)) for path in found if of_models and path.suffix.lower() != ".mjb"]
 
 
 def _root(path: Path) -> Element | None:

@@ -92,7 +92,8 @@ class CollisionReader:
         scale = doc.vector(shape, "scale", (1.0, 1.0, 1.0))
         path, reason = self.meshes.find(name)
         if path is None or Path(path).suffix.lower() not in KINDS:
-            why = f"is not found ({reason})" if path is None else "is of a kind whose hull is not read: STL and OBJ are"
+            other = f"is of a kind whose hull is not read: {', '.join(KINDS.values())} are"
+            why = f"is not found ({reason})" if path is None else other
             doc.remark("collision", shape, f"{name!r} {why}, so nothing touches there")
             return None, (), None
         try:

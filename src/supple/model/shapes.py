@@ -259,6 +259,8 @@ def _aparts(given: Sequence[Shape], known: set[str]) -> list[tuple[str, ...]]:
             continue
         out[i] = take(f"shape {x.name!r}: apart", x.apart, NAMES, ModelError)
         for other in out[i]:
+            if other == x.name:
+                raise ModelError(f"shape {x.name!r} is apart from itself; name the shapes that it never touches")
             if other not in known:
                 near = get_close_matches(other, sorted(known), n=1) if len(known) <= MANY and len(other) <= LONG else []
                 hint = f"; did you mean {near[0]!r}?" if near else ""

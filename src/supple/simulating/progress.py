@@ -36,7 +36,7 @@ class Progress:
         wall = max(clock.perf_counter() - self._begun, 1e-9)
         done, end, unit = float(p.times[-1]), run.grid.end, str(run.settings["progress_unit"])
         each = run.dt if unit == "steps" else 1.0
-        now = f"{done / each:.4g} of {end / each:.4g} {unit}"
+        now = f"{done / each:.4g}" + (f" of {end / each:.4g}" if np.isfinite(end) else "") + f" {unit}"
         parts = [f"{(done - self._first) / each / wall:.3g} {unit}/s"]
         if p.active is not None:
             parts.append(f"{len(p.active[-1])} active")

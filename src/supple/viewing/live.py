@@ -22,7 +22,7 @@ from supple.simulating.simulation import Sample, Simulation
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
-from supple.viewing.scenery import Scenery, contact_scale
+from supple.viewing.scenery import Scenery, usual_force
 from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
@@ -35,12 +35,12 @@ MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
 
 
 def _scenery(run: Simulation) -> Scenery:
-    """What acts on a run. Forces of contacts are as long beside bodies as their weight is."""
+    """What acts on a run."""
     model, others = run.model, other_forces(run.given)
     if run.contacts is None:
         return Scenery(run.forces, run.ground, others=others)
     none = arrows_now(0.0, np.zeros((0, COLUMNS)), MOST_CONTACTS)
-    return Scenery(run.forces, run.ground, none, others, largest=contact_scale(model) or 1.0)
+    return Scenery(run.forces, run.ground, none, others, typical=usual_force(model))
 
 
 class Wishes:
@@ -72,6 +72,7 @@ class Live:
         self._wishes = Wishes()
         self._redraw = False
         self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
+        self._usual: deque[float] = deque(maxlen=POINTS)  #: forces of contacts
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
@@ -227,6 +228,9 @@ class Live:
         if sample.piece.touches is not None:
             there = arrows_now(float(sample.piece.times[-1]), sample.piece.touches[-1], MOST_CONTACTS)
             self._panel.stage.scenery.arrows = there
+            if there.largest > 0.0:
+                self._usual.append(usual_force(self.run.model, there))
+                self._panel.stage.scenery.scale_by(float(np.median(self._usual)))
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)

@@ -21,7 +21,7 @@ from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.simulating.result import Result
 from supple.viewing.batch import Batch
 from supple.viewing.colours import ACTS, ANCHOR, FORCE, SPRING, TORQUE, Entry, Rgb
-from supple.viewing.shapes import Mesh, link_length, mass_spread, tree_size, turned
+from supple.viewing.shapes import Mesh, ball_radii, link_length, tree_size, turned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,14 +30,17 @@ Ints = NDArray[np.int64]
 Placed = tuple[Ints, Floats, Floats, NDArray[np.bool_], Ints]
 
 ARROW, LINKS = 0.4, 12.0  #: of the strongest push: as a share of how large a body is, and in links of it, at most
+THICK = 0.22  #: of an arrow: how wide it is, as a share of how long
 WIDE, LINKS_WIDE = 0.05, 2.5  #: of springs and anchors, in the same way
 PIN = 0.6  #: of a spring's width: how large an anchor is
 LEAST = 0.25  #: of the strongest arrow, how long the others are at least
 RING = 0.35, 0.6, 1.6  #: the radius of the strongest torque's ring, in arrows; how much smaller and larger others are
 BEYOND = 1.25  #: of a ring, how much larger it is at least than a ball that is as wide as the body
 VECTOR = 1.1  #: how long the longest arrow of a captured motion is about, as a share of how large the body is
-WEIGHT = 2.5  #: of that arrow: how long a contact's is that carries the weight of a body
-CUT = 6.0  #: of that arrow: impacts are stronger than what they leave at rest, and their arrows are no longer than this
+CONTACT, LINKS_CONTACT = 0.3, 2.0  #: of a typical contact: as a share of how large a tree is, and in links, at most
+BODY = 2.2  #: radii of a body, of a ball as wide: how long a typical contact's arrow is at least, or it would be inside
+CUT = 3.0  #: typical forces: impacts are far stronger than what they leave at rest, and their arrows are cut to this
+FAR = 2.0  #: times a typical force, beyond which another is taken
 CELLS = 4.0  #: of the ground's grid, in half the size of a motion, about
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -94,7 +97,8 @@ class Fixed(NamedTuple):
 
     wide: float  #: of springs and anchors
     arrow: float  #: how long the strongest push is
-    per: float  #: metres that a unit of a captured motion's arrows is long
+    per: float  #: metres that a unit of the arrows of a captured motion or of contacts is long
+    thick: float  #: of these arrows, how wide they are
     pushes: Placed
     torques: Placed
     springs: Placed
@@ -111,33 +115,43 @@ class Scenery:
         ground: Any = None,
         arrows: Arrows | None = None,
         others: Sequence[str] = (),
-        largest: float | None = None,
+        typical: float | None = None,
     ) -> None:
-        """others: in words, kinds of forces that are not drawn. largest: what decides how long arrows are, instead of
-        the longest of them; longer ones are cut."""
+        """others: in words, kinds of forces that are not drawn. typical: of contacts, whose forces the arrows are: a
+        force that decides how long they are, instead of the largest; those of many times that are cut."""
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._torques = [f for f in forces if isinstance(f, Push) and np.any(f.torque)]
         self._springs = [f for f in forces if isinstance(f, Spring)]
         self._between = [f for f in forces if isinstance(f, SpringBetween)]
         self.arrows = arrows  #: may be changed while a run goes on, but not how many there are
-        self._largest = 0.0 if arrows is None else arrows.largest if largest is None else largest
-        self._cut = np.inf if largest is None else CUT * largest
+        self._largest = 0.0 if arrows is None or typical is not None else arrows.largest
+        self._typical = typical
         self._others = tuple(others)
         self._found: tuple[Model, Fixed] | None = None
 
     @classmethod
     def of(cls, result: Result) -> Scenery:
         """That of a result."""
-        touching, largest = isinstance(result.about.get("shapes"), list), None
-        if touching and len(result.segments):
-            largest = contact_scale(result.segments[0].model)
-        return cls(result.forces, result.ground, result.arrows, result.others, largest)
+        touching = isinstance(result.about.get("shapes"), list) and len(result.segments)
+        typical = usual_force(result.segments[0].model, result.arrows) if touching else None
+        return cls(result.forces, result.ground, result.arrows, result.others, typical)
+
+    @property
+    def _cut(self) -> float:
+        """The force whose arrow is the longest: a number to be shown."""
+        return np.inf if self._typical is None else float(f"{CUT * self._typical:.2g}")
+
+    def scale_by(self, typical: float) -> None:
+        """Of contacts in a run that goes on: the typical force so far. Arrows change their scale where it is far from
+        the one they are scaled by."""
+        if self._typical is not None and not 1.0 / FAR < typical / self._typical < FAR:
+            self._typical, self._found = typical, None
 
     def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> dict[str, Batch]:
         """One batch each, maybe empty, by what it is called in a legend. scale: of the pushes, those that act at this
         time."""
-        wide, arrow, per, pushes, torques, springs, between, roots = self._of(model, pose)
+        wide, arrow, per, thick, pushes, torques, springs, between, roots = self._of(model, pose)
         hook, anchor = self._ends(pose, springs)
         first, second = (self._ends(pose, end)[0] for end in between)
         pull, hooks = np.concatenate([anchor - hook, second - first]), np.concatenate([hook, first])
@@ -152,7 +166,7 @@ class Scenery:
             "spring": coils,
             "anchor": held,
         }
-        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, arrow, self._cut)}
+        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, thick, self._cut)}
 
     def needing_room(self, model: Model, pose: Poses, time: float) -> list[Batch]:
         """What a picture must hold. Not the arrows of contacts: those of impacts are several times as long as bodies,
@@ -164,8 +178,12 @@ class Scenery:
         """What is to be said of batches of these names, and of what is not drawn."""
         words = {}
         if self.arrows is not None and self._found is not None:
-            name = "force" if self.arrows.unit == "N" else "arrow"
-            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {printable(self.arrows.unit)} a metre"
+            unit = printable(self.arrows.unit)
+            name = "arrow" if unit != "N" else "force" if self._typical is None else "contact force"
+            cut = f" up to {self._cut:,g} N" if np.isfinite(self._cut) else ""
+            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {unit} per metre{cut}"
+            if name == "contact force":
+                words["force"] = "applied force"
         out = [Entry(words.get(name, name), ACTS[name]) for name in names]
         return [*out, Entry(f"not drawn: forces of {', '.join(self._others)}", None)] if self._others else out
 
@@ -175,13 +193,13 @@ class Scenery:
         from_within = np.einsum("mi,mi->m", force, at - _centres(model, pose, pushes[0])) >= 0.0
         ahead = force / np.maximum(np.linalg.norm(force, axis=1), 1e-300)[:, None]
         at = np.where(from_within[:, None], at, at - long[:, None] * ahead)  # it pulls there, or ends there
-        return _along(_arrow(), at, force, long, 0.22 * arrow, FORCE)
+        return _along(_arrow(), at, force, long, THICK * arrow, FORCE)
 
     def _rings_at(self, model: Model, pose: Poses, torques: Placed, time: float, scale: float, arrow: float) -> Batch:
         """Around the centres of mass: a torque has no point at which it acts."""
         _, torque = self._ends(pose, torques)
         size, least, most = RING
-        wide = np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model)[torques[0]], axis1=1, axis2=2))
+        wide = ball_radii(model)[torques[0]]
         strength = _strengths(self._torques, torques, torque, time, scale)
         radius = size * arrow * _clipped(strength, least, most)
         radius = np.where(strength > 0.0, np.maximum(radius, BEYOND * wide), 0.0)
@@ -203,8 +221,13 @@ class Scenery:
             roots = model.position[fixed] if seen else np.zeros((0, 3))
             size, link = tree_size(model, pose), link_length(model)
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
-            per = 1.0 / nice(self._largest / (VECTOR * size)) if self._largest > 0.0 else 1.0
-            self._found = model, Fixed(wide, arrow, per, pushes, torques, springs, between, roots)
+            thick, per = THICK * arrow, 1.0
+            if self._typical is not None:
+                long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(ball_radii(model))))
+                thick, per = THICK * long, 1.0 / nice(self._typical / long)
+            elif self._largest > 0.0:
+                per = 1.0 / nice(self._largest / (VECTOR * size))
+            self._found = model, Fixed(wide, arrow, per, thick, pushes, torques, springs, between, roots)
         return self._found[1]
 
     @staticmethod
@@ -229,20 +252,26 @@ def _clipped(x: Floats, least: float, most: float) -> Floats:
     return np.where(x > 0.0, np.clip(x, least, most), 0.0)
 
 
-def contact_scale(model: Model) -> float | None:
-    """The force of a contact whose arrow is as long as VECTOR says: a share of the weight of one of the model's trees,
-    the usual one if there are many. None if it has no weight."""
+def usual_force(model: Model, arrows: Arrows | None = None) -> float:
+    """The typical force of a contact: the median of those of a run. Where that is not known, as before a run, what the
+    weight of one of the model's trees suggests, the usual one if there are many: more contacts share it the more
+    bodies there are, though not all of them touch."""
+    forces = np.zeros(0) if arrows is None else np.linalg.norm(arrows.vectors, axis=2)
+    if forces.any():
+        return float(np.median(forces[forces > 0.0]))
     roots = np.flatnonzero(model.parent < 0)
     masses = np.add.reduceat(model.mass, roots)
-    weight = float(np.median(masses) * np.linalg.norm(model.gravity))
-    return weight / WEIGHT if weight > 0.0 else None
+    bodies = np.diff(np.append(roots, model.n_bodies))
+    weight = float(np.median(masses / np.sqrt(bodies)) * np.linalg.norm(model.gravity))
+    return weight if weight > 0.0 else 1.0
 
 
-def _vectors(arrows: Arrows, time: float, per: float, arrow: float, cut: float) -> Batch:
-    """The arrows of a captured motion or of contacts, true to scale up to `cut`. per: metres a unit."""
+def _vectors(arrows: Arrows, time: float, per: float, thick: float, cut: float) -> Batch:
+    """The arrows of a captured motion or of contacts, true to scale up to `cut`. per: metres a unit. Those that are
+    shorter than they are wide are narrower."""
     at, vectors = arrows.at(time)
     long = per * np.minimum(np.linalg.norm(vectors, axis=1), cut)
-    return _along(_arrow(), at, vectors, long, 0.22 * arrow, ACTS["vector"])
+    return _along(_arrow(), at, vectors, long, np.minimum(thick, long), ACTS["vector"])
 
 
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:

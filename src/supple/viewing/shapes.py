@@ -62,11 +62,16 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
     return out + made, failed
 
 
+def ball_radii(model: Model) -> Floats:
+    """(n_bodies,) of balls whose mass is spread as widely as that of the bodies."""
+    return np.asarray(np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model), axis1=1, axis2=2)))
+
+
 def tree_size(model: Model, pose: Poses) -> float:
     """How large one of the trees of a model is, half of its box's diagonal, and at least as its bodies are: the usual
     one, if there are many."""
     roots = np.flatnonzero(model.parent < 0)
-    bodies = np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model), axis1=1, axis2=2))
+    bodies = ball_radii(model)
     at = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
     both = np.concatenate([pose.position, at], axis=1)
     sizes = []
