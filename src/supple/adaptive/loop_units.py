@@ -35,6 +35,7 @@ from supple.spatial.compiler import helper, kernel
 ALL = 1 << 60  #: joints may be selected, if there is no limit
 ROUNDS = 8  #: of completing single units, and then of completing those that hang together, or leaving joints out
 NEAR = 2  #: the mark of a joint that is not stuck, but in a unit with one that is, or NEAR
+NOTHING = 1e-30  #: of squared velocities, weighted: which joints of a loop these move is a matter of rounding
 
 
 # --- the joints of a loop or of a relation ------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def choose_region(hybrid):
     m, x = open_reduced(hybrid)
     total = measure_joints(hybrid, hybrid.v, hybrid.velocity_weight, CHOSEN)
     error = allowed(hybrid, hybrid.error, total)
-    count = descend(hybrid, CHOSEN, error, 0, hybrid.most)
+    count = descend(hybrid, CHOSEN, error, 0, hybrid.most) if total > NOTHING else 0
     if count > 0:
         copy_joints(m, x.qdd, x.effort)
         count = settle_units(hybrid, CHOSEN, error, count, hybrid.most)
