@@ -6,8 +6,10 @@ The law is not convex because of the mu |u_t| that is added to u_n [cone.py]. Wi
     |Y^T lam|^2 / 2 + lam . (u_free + (bias + mu s) n)          over all cones of friction
 
 which the method of interior.py solves from anywhere: u = 0, everything at rest, keeps its constraints. The first s is
-zero [Anitescu 2006, Optimization-based simulation of nonsmooth rigid multibody dynamics], and the next is |u_t| of the
-solution. Where that settles it is the law, but it need not.
+zero [Anitescu 2006, Optimization-based simulation of nonsmooth rigid multibody dynamics], and the next is nearer to
+|u_t| of the solution. Where that settles it is the law. With |u_t| itself it may go to and fro for ever between two
+states of a touch: each s goes a share of the way, which is halved whenever it turns back, and grows while it does not
+[Riedmiller and Braun 1993, A direct adaptive method for faster backpropagation learning].
 
 Whatever s is, impulses push, friction is in its cone and against the slip, and lam . u = -(bias + mu s) lam_n takes
 energy. What is missed is that u_n + bias is mu (|u_t| - s), and not zero, at a touch that slides: it parts, or closes,
@@ -23,7 +25,8 @@ from supple.contact.newton import from_nearby, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.compiler import helper, part
 
-ROUNDS = 40  #: at most
+ROUNDS = 100  #: at most
+TURNED, GOES_ON, FARTHEST = 0.5, 1.5, 2.0  #: factors of the share of the way, and the largest
 POLISHED = 4  #: rounds between attempts by Newton's method
 NOT_FOUND = 1e300
 
@@ -31,15 +34,22 @@ NOT_FOUND = 1e300
 @helper
 def hold_none(scene):
     for k in range(scene.low, scene.high):
-        touch_at(scene, k).held = 0.0
+        touch = touch_at(scene, k)
+        touch.held, touch.way, touch.share = 0.0, 0.0, 1.0
 
 
 @helper
 def hold(scene):
-    """|u_t| as it is."""
+    """s, nearer to |u_t|."""
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
-        touch.held = across(touch.u) if touch.friction > 0.0 else 0.0
+        if touch.friction > 0.0:
+            way = across(touch.u) - touch.held
+            if touch.way * way < 0.0:
+                touch.share *= TURNED
+            elif touch.way != 0.0:
+                touch.share = min(GOES_ON * touch.share, FARTHEST)
+            touch.held, touch.way = max(touch.held + touch.share * way, 0.0), way
 
 
 @helper
