@@ -135,7 +135,8 @@ class Touch(Struct):
     K = Value(Mat3)
     best = Value(Vec3)  # the impulse with the least fault
     held = Number()  # [holding.py] s, in place of |u_t|
-    way = Number()  # by how much |u_t| was larger
+    held_before = Number()  # that of the round before
+    way = Number()  # by how much |u_t| was larger then
     share = Number()  # of it that s goes
     safe = Value(Vec3)  # the impulse with the least fault
 
