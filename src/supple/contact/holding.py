@@ -26,8 +26,8 @@ from supple.contact.newton import from_nearby, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.compiler import helper, part
 
-ROUNDS = 100  #: at most
-TURNED, GOES_ON, FARTHEST = 0.5, 2.0, 2.0  #: factors of the share of the way, and the largest
+ROUNDS = 200  #: at most
+TURNED, GOES_ON, FARTHEST = 0.5, 1.5, 2.0  #: factors of the share of the way, and the largest
 BETWEEN = 0.1  #: of the way back, at least
 POLISHED, TRIED = 4, 8  #: rounds between attempts by Newton's method, and by that of interior.py
 NOT_FOUND = 1e300
