@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from supple import Contacts, ModelBuilder
+from supple import Contacts, ModelBuilder, simulate
 from supple.contact.hulls import SCANNED, SECTORS, graph_of
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
@@ -72,3 +72,15 @@ def test_corners_that_nearly_coincide_are_one(flat: float, apart: float) -> None
     assert len(corners("a hull", points)) == len(points)
     for way in np.abs(rng.normal(size=(30, 3))) + (3.0, 0.0, 0.0):
         assert climbed_by_hand(points, way) > (points @ way).max() - 1e-8
+
+
+def test_a_foot_with_a_chamfer_stands_on_its_sole() -> None:
+    """The corners of the chamfer are farther out than those of the sole, and hardly higher."""
+    rings = [(0.1, 0.0), (0.1015, 0.0006), (0.05, 0.3)]
+    points = [(x * r, y * r, z) for r, z in rings for x in (-1, 1) for y in (-1, 1)]
+    b = ModelBuilder("foot")
+    b.add_body("foot", joint="free", mass=2.0, com=(0, 0, 0.1), inertia=[0.01] * 3)
+    b.add_shape("foot", "hull", points=points)
+    run = simulate(b.build(), duration=0.2, dt=0.005, contacts=Contacts(ground=0.0))
+    assert run.kinetic.max() < 1e-12
+    assert len(run.contacts(-1)) == 4

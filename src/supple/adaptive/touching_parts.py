@@ -357,7 +357,7 @@ def solve_part(hybrid, h, predicts, last):
                 touching.next = max(touching.next, SHARE * h)
                 status = STRIKES
                 break
-        tolerance = touching.tolerance * (largest + gravity * h + 1e-12)
+        tolerance = touching.tolerance * (largest + gravity * touching.last + 1e-12)
         worst = solve_touches(scene, touching.most, tolerance, last)
         if worst < 0.0:
             status = MORE_EQUATIONS

@@ -6,8 +6,11 @@ The law is not convex because of the mu |u_t| that is added to u_n [cone.py]. Wi
     |Y^T lam|^2 / 2 + lam . (u_free + (bias + mu s) n)          over all cones of friction
 
 which the method of interior.py solves from anywhere: u = 0, everything at rest, keeps its constraints. The first s is
-zero [Anitescu 2006, Optimization-based simulation of nonsmooth rigid multibody dynamics], and the next is |u_t| of the
-solution. Where that settles it is the law, but it need not.
+zero [Anitescu 2006, Optimization-based simulation of nonsmooth rigid multibody dynamics], and the next is nearer to
+|u_t| of the solution. Where that settles it is the law. With |u_t| itself it may go to and fro for ever between two
+states of a touch: where s - |u_t| changes its sign, the next s of the touch is in between, where a line through both
+is zero (regula falsi); where it does not, s goes on by a share of the way, which grows then, and has been halved
+before.
 
 Whatever s is, impulses push, friction is in its cone and against the slip, and lam . u = -(bias + mu s) lam_n takes
 energy. What is missed is that u_n + bias is mu (|u_t| - s), and not zero, at a touch that slides: it parts, or closes,
@@ -23,23 +26,35 @@ from supple.contact.newton import from_nearby, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.compiler import helper, part
 
-ROUNDS = 40  #: at most
-POLISHED = 4  #: rounds between attempts by Newton's method
+ROUNDS = 200  #: at most
+TURNED, GOES_ON, FARTHEST = 0.5, 1.5, 2.0  #: factors of the share of the way, and the largest
+BETWEEN = 0.1  #: of the way back, at least
+POLISHED, TRIED = 4, 8  #: rounds between attempts by Newton's method, and by that of interior.py
 NOT_FOUND = 1e300
 
 
 @helper
 def hold_none(scene):
     for k in range(scene.low, scene.high):
-        touch_at(scene, k).held = 0.0
+        touch = touch_at(scene, k)
+        touch.held, touch.way, touch.share = 0.0, 0.0, 1.0 / GOES_ON
 
 
 @helper
 def hold(scene):
-    """|u_t| as it is."""
+    """s, nearer to |u_t|."""
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
-        touch.held = across(touch.u) if touch.friction > 0.0 else 0.0
+        if touch.friction > 0.0:
+            s, way = touch.held, across(touch.u) - touch.held
+            if touch.way * way < 0.0:
+                back = min(max(abs(way) / (abs(way) + abs(touch.way)), BETWEEN), 1.0 - BETWEEN)
+                touch.share *= TURNED
+                touch.held = s + back * (touch.held_before - s)
+            else:
+                touch.share = min(GOES_ON * touch.share, FARTHEST)
+                touch.held = max(s + touch.share * way, 0.0)
+            touch.held_before, touch.way = s, way
 
 
 @helper
@@ -74,12 +89,16 @@ def from_convex(scene, enough, tolerance):
             least = worst
             keep_safe(scene)
         hold(scene)
+        if not worst <= tolerance and k % TRIED == 0:
+            begin_inside(scene, worst)
+            _, more = find_way(scene, enough, tolerance, worst, 0.0, False)
+            worst, steps = take_best(scene), steps + more
         if not worst <= tolerance and k % POLISHED == 0:
             worst, more = from_nearby(scene, enough, worst)
             steps += more
-            if worst <= tolerance:
-                least = worst
-                keep_safe(scene)
+        if worst <= tolerance:
+            least = worst
+            keep_safe(scene)
         if least <= tolerance:
             break
     return take_safe(scene) if least < NOT_FOUND else least, steps

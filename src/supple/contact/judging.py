@@ -27,6 +27,7 @@ from supple.spatial.compiler import helper, part
 DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more ...
 TINY = 0.05  #: ... or this share of half the diagonal of a box about the smaller shape, if that is less
 THIN = 0.1  #: of half that diagonal: what a shape counts as thick, at least, where it moves farther than was searched
+DEEPER = 1e-8  #: metres, or radians, that count as no more: what the law's tolerance and rounding leave
 GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
 #: shapes apart may
 RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from any instant to any other
@@ -120,14 +121,14 @@ def allowed_of(scene, touch):
 
 @helper
 def depth_before(scene, now):
-    """How deep the shapes of a touch overlapped where the part began."""
+    """How deep the shapes of a touch may overlap because they did so where forces acted in the part."""
     deep = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
         one = touch.shape == now.shape and touch.other == now.other
         same = one or (touch.shape == now.other and touch.other == now.shape)
         if same and touch.kind == now.kind and (touch.kind != LIMIT or touch.a == now.a):
-            deep = max(deep, -touch.gap)
+            deep = max(deep, DEEPER - touch.gap)
     return deep
 
 

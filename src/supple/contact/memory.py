@@ -134,7 +134,10 @@ class Touch(Struct):
     N = Value(Mat3)
     K = Value(Mat3)
     best = Value(Vec3)  # the impulse with the least fault
-    held = Number()  # [holding.py] |u_t|
+    held = Number()  # [holding.py] s, in place of |u_t|
+    held_before = Number()  # that of the round before
+    way = Number()  # by how much |u_t| was larger then
+    share = Number()  # of it that s goes
     safe = Value(Vec3)  # the impulse with the least fault
 
 

@@ -1,5 +1,6 @@
 """Outlines of what of a convex shape is farthest along a direction: a point, a line or a face of up to eight corners,
-those that are farthest in eight directions across it."""
+those that are farthest in eight directions across it, if the shape leaned that way: a corner that stands back a little
+is one of them only if it is much farther out. A foot with a chamfer stands on its sole."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from supple.spatial.structs import Several, Struct
 
 SAME = 1e-6  #: points closer than this share of the size are one
 SIDES = 8  #: of an outline
+LEANS = 0.1  #: the slope by which it leans
 
 
 class OutlineCorner(Struct):
@@ -82,11 +84,12 @@ def find_outline(scene, A, out, t, s, flat, outline, found):
         found.corners[m].far = -1e300
     for k in range(outer_count(A)):
         p = outer_point(scene, A, out, t, s, k)
-        if dot(out, p) >= top - flat:
+        back = top - dot(out, p)
+        if back <= flat:
             x, y = dot(t, p), dot(s, p)
             for m in range(SIDES):
                 angle = (m + 0.25) * (2.0 * math.pi / SIDES)
-                far = x * math.cos(angle) + y * math.sin(angle)
+                far = x * math.cos(angle) + y * math.sin(angle) - back / LEANS
                 if far > found.corners[m].far:
                     found.corners[m].far, found.corners[m].at = far, p
     outline.n = 0

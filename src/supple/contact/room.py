@@ -63,6 +63,7 @@ Ints = NDArray[np.int64]
 
 NO_KEY = -1.0  #: of the row that is not a touch's
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
+PLAY = 1e-6  #: metres, or radians, between the limits of a joint, at least: interior-point methods need an inside
 EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
 ROUGHEST = 1e3  #: friction beyond this counts as this: equations of cones that are flatter are not solved as well
 PAIRS = 4  #: of shapes that may touch, for every touch there is room for
@@ -175,12 +176,15 @@ def pairs_apart(model: Model, shapes: list[Shape], contacts: Contacts) -> Ints:
 
 
 def limits_of(model: Model, contacts: Contacts) -> tuple[Ints, Ints, Floats, Floats]:
-    """Degrees of freedom with limits, their coordinates, and the limits."""
+    """Degrees of freedom with limits, their coordinates, and the limits: a joint that has no room between them gets
+    some play."""
     at, index = layout(model).plain_q, layout(model).plain_v
     has = (np.abs(model.lower[at]) < UNLIMITED) | (np.abs(model.upper[at]) < UNLIMITED)
     keep = np.flatnonzero(has & contacts.limits)
     keep = keep[np.argsort(index[keep])]
-    return index[keep], at[keep], model.lower[at[keep]], model.upper[at[keep]]
+    lower, upper = model.lower[at[keep]], model.upper[at[keep]]
+    play = 0.5 * np.maximum(PLAY - (upper - lower), 0.0)
+    return index[keep], at[keep], lower - play, upper + play
 
 
 def above_of(model: Model, shapes: list[Shape]) -> Ints:

@@ -159,7 +159,7 @@ def solve_part(landing, h, last):
             if landing.next < h:
                 landing.next = max(landing.next, SHARE * h)
                 return STRIKES
-        tolerance = landing.tolerance * (largest + gravity * h + 1e-12)
+        tolerance = landing.tolerance * (largest + gravity * landing.last + 1e-12)
         worst = solve_touches(scene, landing.most, tolerance, last)
         if worst < 0.0:
             return MORE_EQUATIONS
