@@ -147,7 +147,7 @@ def test_newtons_equations_by_passes_are_those_of_dense_matrices(case: str) -> N
     room = room_of(model, PASSES, overlap=1e-3)  # so that no other equations come after
     assert room.take(q, v, H / 8, np.zeros(model.nv), None)
     assert room.landing.parts == 1 and room.deep.n_groups == 1 and room.landing.sweeps > 0
-    found = room.found
+    found = room.found[room.found["aside"] == 0]
     assert case != "crossing" or (found["b"] >= 0).sum() > 0
     q = model.integrate(q, v, room.landing.before)  # where forces act
     H_matrix = supple.mass_matrix(model, q) + H / 8 * np.diag(model.damping)
@@ -221,11 +221,11 @@ def test_a_long_chain_keeps_the_law_at_every_step(case: str) -> None:
     verdict = Verdict()
     judge = Judge(model, q, np.zeros(model.nv), Contacts(ground=0.0), verdict, case)
     judge.run(0.06, H)
-    assert judge.room.deep.n_groups == 1 and judge.room.scene.n_entries == judge.room.scene.n
+    assert judge.room.deep.n_groups == 1 and judge.room.scene.n_entries == (judge.room.found["aside"] == 0).sum()
     assert verdict.steps > 15 and not verdict.refused
     assert verdict.pull == 0.0 and verdict.cone < 1e-12
-    assert verdict.fault < 1e-5 and verdict.differ < 1e-9
-    assert max(verdict.overlap) < 6e-4 and max(verdict.rise) < 2e-3
+    assert judge.room.landing.fault <= 1.0 and verdict.fault < 2e-5  # of single conditions; of the law as one, 1e-5
+    assert verdict.differ < 1e-9 and max(verdict.overlap) < 6e-4 and max(verdict.rise) < 2e-3
 
 
 def test_five_thousand_links_on_the_ground_take_memory_in_proportion() -> None:

@@ -26,8 +26,9 @@ from tests.touching import Floats, jammed
 
 DT = 2e-3
 FRICTION = 0.8
-#: Seeds and sizes: of scenes that convex problems solve, one after the other, and of one that not even they do.
-SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (734, 3, 30)
+#: Seeds and sizes: of scenes that are solved in several parts, and of one that not even convex problems solve, by a
+#: little.
+SOLVED, MISSED = ((9, 3, 30), (12, 3, 30)), (411, 12, 100)
 
 
 def fault(W: Floats, lam: Floats, u: Floats) -> float:
@@ -42,7 +43,7 @@ def fault(W: Floats, lam: Floats, u: Floats) -> float:
     return float(W[0] * np.linalg.norm(x - lam))
 
 
-@pytest.mark.parametrize("which", [*SOLVED, MISSED])
+@pytest.mark.parametrize("which", SOLVED)
 def test_what_holds_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> None:
     """Of the forces of a convex law, too: they push, friction is in its cone and against the slip, nothing closes, and
     energy falls. Velocities are those of exact functions."""
@@ -55,9 +56,9 @@ def test_what_holds_of_parts_jammed_in_many_places(which: tuple[int, int, int]) 
     touching, find, solve = hybrid.touches.struct, search_touches.load(), solve_part.load()
     find(hybrid.memory.address, CURRENT, DT)
     hybrid.touches.room.found["lam"] = 0.0
-    assert solve(hybrid.memory.address, DT, 1, 0) == UNSOLVED
+    assert solve(hybrid.memory.address, DT, 0, 0) == UNSOLVED
     hybrid.touches.room.found["lam"] = 0.0
-    status = solve(hybrid.memory.address, DT, 1, 1)
+    status = solve(hybrid.memory.address, DT, 0, 1)
     found, end = hybrid.touches.room.found, touching.end[: model.nv]
     P, motion = supple.poses(model, body.q).position, supple.velocities(model, body.q, end)
     u, lam = np.zeros((len(found), 3)), found["lam"]
@@ -78,14 +79,14 @@ def test_what_holds_of_parts_jammed_in_many_places(which: tuple[int, int, int]) 
     assert supple.kinetic_energy(model, body.q, end) < supple.kinetic_energy(model, body.q, v)
 
 
-@pytest.mark.parametrize("which", [*SOLVED, MISSED])
+@pytest.mark.parametrize("which", SOLVED)
 def test_steps_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> None:
     model, v = jammed(*which)
     body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
     before = body.kinetic
     body.step(DT)
     assert body._hybrid.memory.touching.parts > 1  # no forces were found at once
-    assert (body.stats.relaxed > 0) == (which == MISSED)
+    assert body.stats.relaxed == 0
     room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
     assert room.touching(body.q.copy())["gap"].min(initial=1.0) > -0.5 * DEEPEST and body.kinetic < before
 
@@ -95,7 +96,7 @@ def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureF
     with caplog.at_level(logging.WARNING, "supple"):
         r = simulate(model, None, v, dt=DT, duration=5 * DT, method="adaptive", active=0, contacts=True)
     faults = r.about["contact_faults"]
-    assert faults["relaxed"] > 0 and 1e-4 < faults["fault"] < 1.0 and faults["rough"] == 0
+    assert faults["relaxed"] > 0 and 0.0 < faults["fault"] < 1e-6 and faults["rough"] == 0
     assert [f"{faults['fault']:.2g} m/s" in x.getMessage() for x in caplog.records] == [True]
     console = Console(record=True, width=200)
     _say_done(console, r, None)
@@ -114,27 +115,26 @@ def test_an_exact_run_finds_such_forces_or_refuses() -> None:
     model, v = jammed(*SOLVED[0])
     r = simulate(model, None, v, dt=DT, duration=DT, contacts=True)
     assert len(r.contacts(-1)) > 0 and r.kinetic[-1] < r.kinetic[0]
-    model, v = jammed(*MISSED)
-    with pytest.raises(SimulationError, match="could not be found") as e:
-        simulate(model, None, v, dt=DT, duration=DT, contacts=Contacts(sweeps=3))
+    with pytest.raises(SimulationError, match="could not be found") as e:  # to more digits than there are
+        simulate(model, None, v, dt=DT, duration=DT, contacts=Contacts(tolerance=1e-15))
     assert e.value.state is not None and e.value.state.time == 0.0
 
 
-@pytest.mark.parametrize(("number", "how"), [(80, {}), (118, {"method": "adaptive", "active": 3})])
+@pytest.mark.parametrize(("number", "how"), [(823, {}), (644, {"method": "adaptive", "active": 2})])
 def test_parts_that_stand_although_they_are_rough_are_reported(
     number: int, how: dict[str, Any], tmp_path: Path
 ) -> None:
     """Scenes whose shapes overlap, or whose energy grows, by more than they may, however short the parts of their steps
     are."""
     model, q, v, dt = scene(0, number)
-    r = simulate(model, q, v, dt=dt, duration=16 * dt, contacts=True, **how)
+    r = simulate(model, q, v, dt=dt, duration=40 * dt, contacts=True, **how)
     faults = r.about["contact_faults"]
     assert faults["rough"] > 0 and faults["relaxed"] == 0
     assert faults["overlap"] > DEEPEST or faults["energy"] > 0.0
     assert "above tolerance" in repr(r)
     path = tmp_path / "scene.h5"
-    simulate(model, q, v, dt=dt, duration=14 * dt, contacts=True, record=path, **how).close()
-    again = simulate(model, q, v, dt=dt, duration=16 * dt, contacts=True, record=path, resume=True, **how)
+    simulate(model, q, v, dt=dt, duration=36 * dt, contacts=True, record=path, **how).close()
+    again = simulate(model, q, v, dt=dt, duration=40 * dt, contacts=True, record=path, resume=True, **how)
     assert again.about["contact_faults"] == faults and again.contact_faults == r.contact_faults
     again.close()
 

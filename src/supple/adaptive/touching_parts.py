@@ -46,6 +46,7 @@ from supple.contact.stepping import (
     RELAXED,
     SHARE,
     SINGULAR,
+    SLOWEST,
     STRIKES,
     STRIKES_MOST,
     UNSOLVED,
@@ -357,7 +358,7 @@ def solve_part(hybrid, h, predicts, last):
                 touching.next = max(touching.next, SHARE * h)
                 status = STRIKES
                 break
-        tolerance = touching.tolerance * (largest + gravity * touching.last + 1e-12)
+        tolerance = touching.tolerance * (largest + gravity * touching.last + SLOWEST)
         worst = solve_touches(scene, touching.most, tolerance, last)
         if worst < 0.0:
             status = MORE_EQUATIONS
@@ -367,7 +368,7 @@ def solve_part(hybrid, h, predicts, last):
         if worst <= tolerance and find_struck(scene, touching.slowest, together):
             change_end(m, x.work, touching)
             velocities_by_impacts(hybrid)
-            prepare_touches(hybrid, x, h)
+            tolerance = touching.tolerance * (prepare_touches(hybrid, x, h) + gravity * touching.last + SLOWEST)
             worst = solve_touches(scene, touching.most, tolerance, last)
             if worst < 0.0:
                 status = MORE_EQUATIONS

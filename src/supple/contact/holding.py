@@ -30,6 +30,7 @@ ROUNDS = 200  #: at most
 TURNED, GOES_ON, FARTHEST = 0.5, 1.5, 2.0  #: factors of the share of the way, and the largest
 BETWEEN = 0.1  #: of the way back, at least
 POLISHED, TRIED = 4, 8  #: rounds between attempts by Newton's method, and by that of interior.py
+SOLVED = 100.0  #: times the tolerance: what a convex problem may leave
 NOT_FOUND = 1e300
 
 
@@ -85,7 +86,7 @@ def from_convex(scene, enough, tolerance):
         left, more = find_way(scene, enough, tolerance, 1e300, 0.0, True)
         steps += more
         worst = take_best(scene)
-        if left <= tolerance and worst < least:
+        if left <= SOLVED * tolerance and worst < least:
             least = worst
             keep_safe(scene)
         hold(scene)

@@ -64,8 +64,10 @@ def solve_touches(scene, most, tolerance, last):
             if not x <= tolerance:
                 x, more = from_sticking(scene, enough, x)
                 done += more
-            if last and not x <= tolerance:
-                x, more = from_convex(scene, enough, tolerance)
-                done += more
+        if last and not x <= tolerance:
+            if not is_deep(scene) and not find_pattern(scene, True):
+                return -1.0
+            x, more = from_convex(scene, enough, tolerance)
+            done += more
         worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
     return worst

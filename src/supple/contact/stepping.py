@@ -63,6 +63,7 @@ FINEST = 1.0 / 128.0  #: of a step: parts shorter than this are not halved for w
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
+SLOWEST = 1e-6  #: m/s, or rad/s: velocities that matter, where nothing weighs anything
 CURVED = 5e-4  #: metres that gaps may differ from those of straight lines in a part; unless a step had too many parts
 PARTS_MOST = 8
 
@@ -159,7 +160,7 @@ def solve_part(landing, h, last):
             if landing.next < h:
                 landing.next = max(landing.next, SHARE * h)
                 return STRIKES
-        tolerance = landing.tolerance * (largest + gravity * landing.last + 1e-12)
+        tolerance = landing.tolerance * (largest + gravity * landing.last + SLOWEST)
         worst = solve_touches(scene, landing.most, tolerance, last)
         if worst < 0.0:
             return MORE_EQUATIONS
@@ -167,7 +168,7 @@ def solve_part(landing, h, last):
         if worst <= tolerance and find_struck(scene, slowest, landing.mechanisms.n > 0):
             change_end(landing, work)
             velocities_by_impacts(landing)
-            prepare_touches(landing, h)
+            tolerance = landing.tolerance * (prepare_touches(landing, h) + gravity * landing.last + SLOWEST)
             worst = solve_touches(scene, landing.most, tolerance, last)
             if worst < 0.0:
                 return MORE_EQUATIONS
@@ -220,7 +221,7 @@ def bounce_here(scene, landing, m, work, v):
         touch = scene.touches[k]
         touch.free = relative_speed(scene, touch, v)
         largest = max(largest, norm(touch.free))
-    tolerance = landing.tolerance * (largest + 1e-12)
+    tolerance = landing.tolerance * (largest + SLOWEST)
     worst, rounds = bounce_all(scene, landing.slowest, share_of_bounce(landing), landing.most, tolerance)
     if worst < 0.0:
         return MORE_EQUATIONS
