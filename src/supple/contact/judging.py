@@ -25,7 +25,7 @@ from supple.spatial.algebra import cross, dot, rotate_force
 from supple.spatial.compiler import helper, part
 
 DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more ...
-TINY = 0.05  #: ... or this share of half the diagonal of a box about the smaller shape, if that is less
+TINY = 0.05  #: ... or this share of how far a shape reaches from the middle of its body, if that is less
 THIN = 0.1  #: of half that diagonal: what a shape counts as thick, at least, where it moves farther than was searched
 DEEPER = 1e-8  #: metres, or radians, that count as no more: what the law's tolerance and rounding leave
 GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving

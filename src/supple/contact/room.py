@@ -107,7 +107,9 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats,
     halves = {i: _halves(shapes[i]) for i in alike.values()}
     out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
     solid = np.array([x.kind not in OF_THE_WORLD for x in shapes], dtype=bool)
-    out["allowed"] = np.where(solid, np.minimum(DEEPEST, TINY * np.linalg.norm(out["box"], axis=1)), DEEPEST)
+    away = np.array([x.position - model.com[x.body] if x.body >= 0 else np.zeros(3) for x in shapes]).reshape(-1, 3)
+    reach = np.linalg.norm(away, axis=1) + np.linalg.norm(out["box"], axis=1)
+    out["allowed"] = np.where(solid, np.minimum(DEEPEST, TINY * reach), DEEPEST)
     for name in ("restitution", "margin", "group", "mask"):
         out[name] = [getattr(x, name) for x in shapes]
     out["graph"] = -1
