@@ -217,8 +217,7 @@ class Judge:
             u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
         contact, lam = found["kind"] == CONTACT, found["lam"]
         mu = np.where(contact, found["friction"], 0.0)
-        meets = np.linalg.norm([found["before"], found["free"]], axis=-1).max(initial=0.0)
-        met = meets + float(np.linalg.norm(model.gravity)) * h
+        met = np.abs([found["before"], found["free"]]).max(initial=0.0) + float(np.linalg.norm(model.gravity)) * h
         self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
         next_time = np.where((found["restitution"] > 0) & (found["free"][:, 0] < -self._slowest), 0.0, 0.5 * h)
         opens = u[:, 0] + np.maximum(found["gap"], 0.0) / (h - before + next_time)
