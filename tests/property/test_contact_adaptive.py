@@ -199,6 +199,26 @@ def test_lists_of_pairs_that_are_kept_miss_nothing(active: int, every: int) -> N
     assert found > 1000
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_bodies_that_stray_meet_all_others_again(seed: int) -> None:
+    """A chain that is pushed through others: pairs are added, while those of the others stay listed."""
+    model = chains(12, 3)
+    q, contacts = strewn(model, seed, height=0.4, apart=0.2), Contacts(ground=0.0, limits=False, sleep=0.0)
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+    body = AdaptiveDynamics(model, q, active=20, update_every=1000, contacts=contacts, check_energy=False)
+    body.run(2e-3, dt=2e-3)
+    assert body._hybrid.touches is not None
+    touching = body._hybrid.touches.struct
+    body.apply(0, force=(150.0, 90.0, 10.0))
+    strays = found = 0
+    for _ in range(60):
+        lists, pairs = touching.stamp, touching.n_pairs
+        body.run(2e-3, dt=2e-3)
+        strays += touching.stamp == lists and touching.n_pairs > pairs
+        found += assert_finds_all(body, room)
+    assert strays > 3 and found > 100
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_forces_do_not_drive_joints_through_limits(seed: int) -> None:
     """However fast they make a light link within a step, from where nothing is near."""
