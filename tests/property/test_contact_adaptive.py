@@ -140,6 +140,23 @@ def test_copies_pickles_and_restored_runs_go_on_alike(links: int, restitution: f
     assert len(other.touches) == 0 and other.stats.energy_gain == 0.0
 
 
+@pytest.mark.parametrize("seed", [4, 6, 9, 11])
+def test_it_does_not_matter_in_how_many_calls_steps_are_taken(seed: int) -> None:
+    """The first step of a call looks for touches itself, others go on with what the step before found where it ended:
+    that is the same."""
+    model = chains(5, 3)
+    whole = AdaptiveDynamics(model, strewn(model, seed, apart=0.25), active=5, contacts=FLOOR, update_every=1)
+    split = copy.deepcopy(whole)
+    for _ in range(60):
+        whole.run(0.01, dt=2e-3)
+        for _ in range(5):
+            split.step(2e-3)
+        assert split.stats == whole.stats
+        np.testing.assert_array_equal(split.q, whole.q)
+        np.testing.assert_array_equal(split.touches, whole.touches)
+    assert len(whole.touches) > 0
+
+
 def path_between(model: Model, a: int, b: int) -> set[int]:
     """The joints by which two bodies may move relative to each other; -1 is the world."""
     above = []

@@ -61,7 +61,6 @@ HALVES = 6  #: times that an unsolved part is halved
 SHORTEST = 1e-4  #: of a step: unsolved parts that are shorter are not halved
 FINEST = 1.0 / 128.0  #: of a step: parts shorter than this are not halved for what they did
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
-NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
 SLOWEST = 1e-6  #: m/s, or rad/s: velocities that matter, where nothing weighs anything
 CURVED = 5e-4  #: metres that gaps may differ from those of straight lines in a part; unless a step had too many parts
@@ -265,18 +264,17 @@ def strike(landing):
 
 @helper
 def recall(scene, h):
-    """Impulses to begin with: those of the forces of the step before."""
+    """Impulses to begin with: those of the forces of the step before. Most touches are in the same order as then; few
+    that pushed are gone, and only these are looked for among all."""
+    following = 0
     for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.lam = Vec3(0.0, 0.0, 0.0)
-    known = 0
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        for i in range(min(scene.n_known, NEAR)):
-            at = (known + i) % scene.n_known
-            if scene.known[at].key == touch.key:
-                touch.lam = scene.known[at].lam * h
-                known = at + 1
+        scene.touches[k].lam = Vec3(0.0, 0.0, 0.0)
+    for i in range(scene.n_known):
+        known = scene.known[i]
+        for k in range(scene.n if known.lam.x > 0.0 else min(scene.n, 1)):
+            at = following + k if following + k < scene.n else following + k - scene.n
+            if scene.touches[at].key == known.key:
+                scene.touches[at].lam, following = known.lam * h, at + 1
                 break
 
 
