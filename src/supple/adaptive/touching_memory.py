@@ -37,8 +37,10 @@ class Box(Struct):
     part = Integer()  # its reduced body, 0: the world
     c = Value(Vec3)  # its middle, on that
     far = Number()  # what it contains is at most so far from the middle
-    at = Value(Vec3)  # the middle, in the world
-    reach = Number()  # how far it may move until pairs are listed again
+    at = Value(Vec3)  # the middle, in the world ...
+    at_on = Value(Vec3)  # ... and on the first reduced body of its tree
+    reach = Number()  # how far it may move until pairs are listed again ...
+    strays = Number()  # ... and relative to that body
     out = Number()  # how far any of it is from the origin of its reduced body
     low = Value(Vec3)
     high = Value(Vec3)
@@ -112,7 +114,7 @@ class Touching(Struct):
     begins = Floats()  # ... where they begin along it ...
     sides = Floats()  # ... where they begin and end along y ...
     inside = Integers()  # ... and which of them reach into a strip
-    strays = Integer()  # whether bodies meet again that strayed [touching_strays.py]
+    again = Integer()  # whether bodies meet again that moved too far [touching_strays.py]
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending

@@ -18,7 +18,7 @@ from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import note_shape, place_node, world_of
-from supple.adaptive.touching_spares import begin_shifts, list_pair, spare_of
+from supple.adaptive.touching_spares import are_kin, begin_shifts, list_pair, spare_of
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD, may_touch
 from supple.contact.memory import PLANE
@@ -35,10 +35,13 @@ STRIPS, FEW = 64, 128  #: in which boxes are swept, at most; boxes in one, at le
 
 
 @helper
-def reach_within(hybrid, s):
-    """How far shape s may move until pairs are listed again."""
-    touching = touching_of(hybrid)
-    return hybrid.body_volumes[touching.homes[s].body].reach if touching.scene.shapes[s].body >= 0 else 0.0
+def reach_within(hybrid, s, kin):
+    """How far shape s may move until pairs are listed again; or, for its kin, relative to them."""
+    touching, reach = touching_of(hybrid), 0.0
+    if touching.scene.shapes[s].body >= 0:
+        volume = hybrid.body_volumes[touching.homes[s].body]
+        reach = volume.strays if kin else volume.reach
+    return reach
 
 
 @helper
@@ -49,7 +52,9 @@ def note_pair(hybrid, s, t):
     note_shape(hybrid, s)
     note_shape(hybrid, t)
     s, t = min(s, t), max(s, t)
-    if not touching.strays and spare_of(scene, s, t) > reach_within(hybrid, s) + reach_within(hybrid, t):
+    kin = are_kin(touching, scene.shapes[s].body, scene.shapes[t].body)
+    reach = reach_within(hybrid, s, kin) + reach_within(hybrid, t, kin)
+    if not touching.again and spare_of(scene, s, t) > reach:
         return
     if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
         if k < touching.pair_room:
@@ -58,23 +63,29 @@ def note_pair(hybrid, s, t):
 
 
 @helper
-def ways_of(hybrid, reach):
-    """How far something with that reach may move from where it is: after a stray, it is no longer where pairs were
-    listed."""
-    return 2.0 * reach if touching_of(hybrid).strays else reach
+def from_here(hybrid, reach):
+    """How far something with that reach may move from where it is: if it meets others again, it is no longer where
+    pairs were listed."""
+    return 2.0 * reach if touching_of(hybrid).again else reach
+
+
+@helper
+def reach_between(hybrid, A, B, kin):
+    """How much nearer two boxes may come."""
+    return from_here(hybrid, A.strays + B.strays if kin else A.reach + B.reach)
 
 
 @helper
 def pass_on(hybrid, i):
     """The parts of a rigid node move at most as far as it does."""
     tree, volumes = hybrid.body.tree, hybrid.volumes
-    l, r, reach = tree.left[i], tree.right[i], volumes[i].reach
+    l, r, reach, strays = tree.left[i], tree.right[i], volumes[i].reach, volumes[i].strays
     if tree.kind[i] == LEAF:
-        hybrid.body_volumes[tree.item[i]].reach = reach
+        hybrid.body_volumes[tree.item[i]].reach, hybrid.body_volumes[tree.item[i]].strays = reach, strays
     elif r >= 0:
-        volumes[r].reach = reach
+        volumes[r].reach, volumes[r].strays = reach, strays
     if l >= 0:
-        volumes[l].reach = reach
+        volumes[l].reach, volumes[l].strays = reach, strays
 
 
 # --- with the world ---------------------------------------------------------------------------------------------------
@@ -86,7 +97,7 @@ def is_far(hybrid, i, t):
     scene, volume, n = touching_of(hybrid).scene, volume_at(hybrid, i), hybrid.body.tree.n_nodes
     R, r = world_of(hybrid, i if i < n else i - n)
     shape = scene.shapes[t]
-    out = ways_of(hybrid, volume.reach) + shape.margin + scene.length
+    out = from_here(hybrid, volume.reach) + shape.margin + scene.length
     if shape.kind == PLANE:
         axis = z_axis(shape.X)
         return is_above(axis, dot(axis, shape.at), R, r, volume, out)
@@ -163,8 +174,8 @@ def note_pairs(hybrid, i, j):
 
 
 @helper
-def search_pairs(hybrid, i, j):
-    """What of two rigid nodes, or bodies of LEAFs, is near each other."""
+def search_pairs(hybrid, i, j, kin):
+    """What of two rigid nodes, or bodies of LEAFs, is near each other. kin: whether they are of one tree."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     n, stack, top = tree.n_nodes, touching.stack, 0
     top = add_pair(stack, top, i, j)
@@ -182,7 +193,7 @@ def search_pairs(hybrid, i, j):
         place_node(hybrid, other)
         R, r = world_of(hybrid, node)
         S, s = world_of(hybrid, other)
-        if are_apart(R, r, A, S, s, B, ways_of(hybrid, A.reach + B.reach) + touching.scene.length):
+        if are_apart(R, r, A, S, s, B, reach_between(hybrid, A, B, kin) + touching.scene.length):
             continue
         if j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
             top = with_parts(hybrid, top, i, j)
@@ -194,10 +205,18 @@ def search_pairs(hybrid, i, j):
 
 
 @helper
+def are_distant(hybrid, A, B):
+    """Whether two boxes of one tree are too far from each other, by spheres around them, where they were listed."""
+    way, out = B.at_on - A.at_on, A.far + B.far + A.strays + B.strays + touching_of(hybrid).scene.length
+    return dot(way, way) > out * out
+
+
+@helper
 def meet_boxes(hybrid, A, B):
     """What of two boxes that overlap may touch."""
-    n = hybrid.body.tree.n_nodes
-    if A.part == B.part:
+    n, touching = hybrid.body.tree.n_nodes, touching_of(hybrid)
+    kin = are_kin(touching, A.part - 1, B.part - 1)
+    if A.part == B.part or (kin and are_distant(hybrid, A, B)):
         return
     if A.item >= 2 * n:
         search_world(hybrid, B.item, A.item - 2 * n)
@@ -206,7 +225,7 @@ def meet_boxes(hybrid, A, B):
     elif A.item >= n and B.item >= n:
         note_pairs(hybrid, A.item - n, B.item - n)
     else:
-        search_pairs(hybrid, A.item, B.item)
+        search_pairs(hybrid, A.item, B.item, kin)
 
 
 @helper
@@ -289,9 +308,9 @@ def list_pairs(hybrid, mask, h):
     n = hybrid.body.tree.n_nodes
     ahead, g = min(KEPT, hybrid.every + AFTER) * hybrid.dt, norm(hybrid.gravity)
     touching.stamp += 1
-    touching.n_pairs = touching.n_noted = touching.strays = 0
+    touching.n_pairs = touching.n_noted = touching.again = 0
     begin_shifts(hybrid)
-    make_boxes(hybrid, mask, max(AHEAD * h, ahead), g * max(AHEAD * h * h, ahead * ahead))
+    make_boxes(hybrid, mask, max(AHEAD * h, ahead), g * max(AHEAD * h * h, ahead * ahead), h)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
         if box.item < 2 * n and box.part > 0:

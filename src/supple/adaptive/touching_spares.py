@@ -20,7 +20,7 @@ from supple.assembly.poses import pose_at, set_pose
 from supple.contact.finding import AHEAD
 from supple.contact.memory import CAPSULE, PLANE, SPHERE
 from supple.contact.points import clamp, norm
-from supple.spatial.algebra import Vec3, dot, transpose, x_axis, y_axis, z_axis
+from supple.spatial.algebra import dot, transpose, x_axis, y_axis, z_axis
 from supple.spatial.compiler import helper
 
 SURE = 1e-6  #: of their sizes: what rounding may do to the distance of rods
@@ -95,10 +95,16 @@ def begin_shifts(hybrid):
 
 
 @helper
+def are_kin(touching, a, b):
+    """Whether two reduced bodies are of one tree."""
+    return a >= 0 and b >= 0 and touching.shifts[a].first == touching.shifts[b].first
+
+
+@helper
 def list_pair(touching, pair, s, t, spare):
     """Two shapes, and what they have to spare."""
     a, b = touching.scene.shapes[s].body, touching.scene.shapes[t].body
-    kin = 1 if a >= 0 and b >= 0 and touching.shifts[a].first == touching.shifts[b].first else 0
+    kin = 1 if are_kin(touching, a, b) else 0
     pair.one, pair.two, pair.spare = 2 * s + kin, 2 * t + kin, spare
 
 
@@ -114,7 +120,8 @@ def shapes_of(pair):
 def turned(R, S):
     """By how much rotation has moved a point at distance 1, at most: the difference of two rotations has Frobenius'
     norm sqrt(2) times that."""
-    return math.sqrt(0.5) * norm(Vec3(norm(R.r0 - S.r0), norm(R.r1 - S.r1), norm(R.r2 - S.r2)))
+    a, b, c = R.r0 - S.r0, R.r1 - S.r1, R.r2 - S.r2
+    return math.sqrt(0.5 * (dot(a, a) + dot(b, b) + dot(c, c)))
 
 
 @helper

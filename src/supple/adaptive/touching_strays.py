@@ -11,7 +11,7 @@ from numba import types
 
 from supple.adaptive.heapsort import sort
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.touching_boxes import extend_box, room_for
+from supple.adaptive.touching_boxes import extend_box, ways_of
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_pairs import list_pairs, meet_boxes, meet_flats
 from supple.adaptive.touching_spares import UNKNOWN, list_pair, shift_bodies
@@ -84,16 +84,16 @@ def catch_strays(hybrid, h, fall):
     """Extends the boxes of what has left them, or may within a step of length h, and adds the pairs that this brings:
     O(active) for each. fall: by gravity. Returns whether the list holds then."""
     touching, before, count = touching_of(hybrid), touching_of(hybrid).n_pairs, 0
-    touching.strays = 1
+    touching.again = 1
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
         if box.part > 0:
-            reach = room_for(hybrid, box, h, fall)
-            if not reach <= box.reach:
+            reach, strays = ways_of(hybrid, box, h, fall)
+            if not (reach <= box.reach and strays <= box.strays):
                 count += 1
-                if count > MOST or not reach < 1e300:
+                if count > MOST or not reach + strays < 1e300:
                     return False
-                extend_box(hybrid, box, FARTHER * reach)
+                extend_box(hybrid, box, max(FARTHER * reach, box.reach), max(FARTHER * strays, box.strays))
                 meet_all(hybrid, k)
     if touching.n_pairs > touching.pair_room:
         return False

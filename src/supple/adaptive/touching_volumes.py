@@ -33,4 +33,4 @@ def settle_volume(hybrid, i):
             R, r = span_of(body, l)
             R, r = beyond_joint(tree, j, body.q, R, r)
             c, h = with_turned(c, h, R, r, right.c, right.h)
-    volumes[i].c, volumes[i].h, volumes[i].reach = c, h, 0.0
+    volumes[i].c, volumes[i].h, volumes[i].reach, volumes[i].strays = c, h, 0.0, 0.0

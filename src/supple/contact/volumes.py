@@ -18,7 +18,8 @@ class Volume(Struct):
 
     c = Value(Vec3)  # its middle
     h = Value(Vec3)  # half edges; negative if there is nothing in it
-    reach = Number()  # how far anything in it may move in the present step
+    reach = Number()  # how far anything in it may move until pairs are listed again ...
+    strays = Number()  # ... and relative to the first body of its tree
 
 
 @helper
