@@ -503,6 +503,18 @@ def test_cost_does_not_depend_on_the_number_of_joints():
         assert ad.stats.force_region <= 2 * np.log2(n) + 4
 
 
+def test_statistics_and_regions_know_of_forces_at_once():
+    """Whether anything else has been asked since, or a step taken."""
+    ad = AdaptiveDynamics(trees.chain(50), active=4)
+    for push in (ad.apply(10, force=(0, 0, 1.0)), None):
+        stats, forced = ad.stats, ad.regions()["forced"]
+        assert np.isfinite(ad.energy)
+        assert stats == ad.stats and forced.tolist() == ad.regions()["forced"].tolist()
+        assert (stats.force_region > 0) == (len(forced) > 0) == (push is not None)
+        if push:
+            push.remove()
+
+
 @FEW
 @given(systems(largest=12), st.integers(0, 2**32 - 1))
 def test_camera_weights_bound_pixels(system, seed):

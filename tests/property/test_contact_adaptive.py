@@ -140,6 +140,23 @@ def test_copies_pickles_and_restored_runs_go_on_alike(links: int, restitution: f
     assert len(other.touches) == 0 and other.stats.energy_gain == 0.0
 
 
+@pytest.mark.parametrize("seed", [4, 6, 9, 11])
+def test_it_does_not_matter_in_how_many_calls_steps_are_taken(seed: int) -> None:
+    """The first step of a call looks for touches itself, others go on with what the step before found where it ended:
+    that is the same."""
+    model = chains(5, 3)
+    whole = AdaptiveDynamics(model, strewn(model, seed, apart=0.25), active=5, contacts=FLOOR, update_every=1)
+    split = copy.deepcopy(whole)
+    for _ in range(60):
+        whole.run(0.01, dt=2e-3)
+        for _ in range(5):
+            split.step(2e-3)
+        assert split.stats == whole.stats
+        np.testing.assert_array_equal(split.q, whole.q)
+        np.testing.assert_array_equal(split.touches, whole.touches)
+    assert len(whole.touches) > 0
+
+
 def path_between(model: Model, a: int, b: int) -> set[int]:
     """The joints by which two bodies may move relative to each other; -1 is the world."""
     above = []
@@ -197,6 +214,26 @@ def test_lists_of_pairs_that_are_kept_miss_nothing(active: int, every: int) -> N
         body.run(4e-3, dt=2e-3)
         found += assert_finds_all(body, room)
     assert found > 1000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bodies_that_stray_meet_all_others_again(seed: int) -> None:
+    """A chain that is pushed through others: pairs are added, while those of the others stay listed."""
+    model = chains(12, 3)
+    q, contacts = strewn(model, seed, height=0.4, apart=0.2), Contacts(ground=0.0, limits=False, sleep=0.0)
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+    body = AdaptiveDynamics(model, q, active=20, update_every=1000, contacts=contacts, check_energy=False)
+    body.run(2e-3, dt=2e-3)
+    assert body._hybrid.touches is not None
+    touching = body._hybrid.touches.struct
+    body.apply(0, force=(150.0, 90.0, 10.0))
+    strays = found = 0
+    for _ in range(60):
+        lists, pairs = touching.stamp, touching.n_pairs
+        body.run(2e-3, dt=2e-3)
+        strays += touching.stamp == lists and touching.n_pairs > pairs
+        found += assert_finds_all(body, room)
+    assert strays > 3 and found > 100
 
 
 @pytest.mark.parametrize("seed", range(6))

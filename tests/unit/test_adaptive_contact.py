@@ -95,6 +95,24 @@ def test_however_many_fall_asleep_one_after_the_other_the_floor_carries_them() -
     np.testing.assert_allclose(weight(body), 20 * 1.001 * G, rtol=1e-3)
 
 
+def test_whoever_falls_asleep_when_another_wakes_keeps_its_forces() -> None:
+    """However many touches there are, and wherever among them those of the one that wakes are."""
+    many, one = 51, 30
+    model = boxes(many)
+    places = at(model, *((k, 0, 0.1 if k == one else 0.12) for k in range(many)))
+    body = AdaptiveDynamics(model, places, active=0, update_every=1000, contacts=FLOOR)
+    body.run(0.3, dt=2e-3)
+    body.update()
+    body.step(2e-3)
+    assert body.sleeping.tolist() == [2 * one]  # the others have not been still for long enough
+    body.run(0.1, dt=2e-3)
+    body.apply(f"box{one}", force=(0.0, 0.0, -1.0))
+    body.step(2e-3)
+    assert len(body.sleeping) == many - 1
+    carried = np.bincount(body.touches[:, 0].astype(int), body.touches[:, 11], many)
+    np.testing.assert_allclose(carried, 1.001 * G + (np.arange(many) == one), rtol=1e-3)
+
+
 def test_a_sleeper_falls_when_its_support_goes() -> None:
     model = boxes(2)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (0, 0, 0.3)), active=0, contacts=FLOOR)

@@ -450,6 +450,7 @@ class AdaptiveDynamics(SimulatedBody):
 
     @property
     def stats(self) -> AdaptiveStats:
+        self._hybrid.arrange()
         return stats_of(self._hybrid.memory, self._hybrid.settings, self.error_measure)
 
     def measured_error(self, dt: float) -> float:

@@ -34,6 +34,7 @@ def measured_error(dynamics: AdaptiveDynamics, dt: float) -> float:
 
 def regions(hybrid: Hybrid) -> dict[str, Ints]:
     """Joints by region [AD section 4.1]."""
+    hybrid.arrange()
     active = np.zeros(hybrid.model.n_bodies, dtype=bool)
     active[hybrid.active_joints] = True
     forced = hybrid.memory.on_path[hybrid.assembly.node_of] != 0

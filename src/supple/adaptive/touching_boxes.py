@@ -2,7 +2,8 @@
 [touching_pairs.py]: around every body of a piece that has few of them with shapes, around other pieces as a whole; and
 around what of the world is not flat.
 
-Boxes include how far they may move within several steps. They hold until something has moved farther than that.
+Boxes include how far they may move within several steps. They hold until something has moved farther than that; then
+its box is extended.
 """
 
 from __future__ import annotations
@@ -110,19 +111,26 @@ def make_boxes(hybrid, mask, h, fall):
 
 
 @helper
-def boxes_hold(hybrid, h, fall):
-    """Whether nothing has left its box, nor may within a step of length h: O(active). fall: by gravity. After
-    shift_bodies for the same step; where that does not tell, by the middle of the box."""
+def room_for(hybrid, box, h, fall):
+    """How far a box has to reach, so that nothing has left it, nor may within a step of length h; its reach, if that is
+    surely enough. fall: by gravity. After shift_bodies for the same step; where that does not tell, by the middle of
+    the box."""
     touching = touching_of(hybrid)
-    for k in range(touching.n_boxes):
-        box = touching.boxes[k]
-        if box.part > 0:
-            shift = touching.shifts[box.part - 1]
-            turned = shift.turned + shift.turns
-            if not shift.moved + shift.moves + turned * box.out <= box.reach:
-                R, r = pose_at(hybrid.world, box.part)
-                at = R @ box.c + r
-                moved = norm(at - box.at) + reach_of(hybrid, box.part, at, 0.0, AHEAD * h, AHEAD * fall)
-                if not moved + turned * box.far <= box.reach:
-                    return False
-    return True
+    shift = touching.shifts[box.part - 1]
+    turned = shift.turned + shift.turns
+    if shift.moved + shift.moves + turned * box.out <= box.reach:
+        return box.reach
+    R, r = pose_at(hybrid.world, box.part)
+    at = R @ box.c + r
+    moved = norm(at - box.at) + reach_of(hybrid, box.part, at, 0.0, AHEAD * h, AHEAD * fall)
+    return moved + turned * box.far
+
+
+@helper
+def extend_box(hybrid, box, reach):
+    """Let a box reach so far."""
+    more = reach - box.reach
+    out = Vec3(more, more, more)
+    box.low, box.high = box.low - out, box.high + out
+    box.reach = reach
+    volume_at(hybrid, box.item).reach = reach

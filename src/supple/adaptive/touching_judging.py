@@ -11,8 +11,8 @@ from supple.adaptive.reduced import end_way, is_pushed, push_on
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_boxes import reach_of
 from supple.adaptive.touching_memory import PAIRS, touching_of
-from supple.adaptive.touching_pairs import renew_list
 from supple.adaptive.touching_search import try_pairs
+from supple.adaptive.touching_strays import renew_list
 from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
 from supple.contact.judging import deepest_of, work_of_joint

@@ -112,6 +112,7 @@ class Touching(Struct):
     begins = Floats()  # ... where they begin along it ...
     sides = Floats()  # ... where they begin and end along y ...
     inside = Integers()  # ... and which of them reach into a strip
+    strays = Integer()  # whether bodies meet again that strayed [touching_strays.py]
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending

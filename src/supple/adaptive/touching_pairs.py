@@ -5,33 +5,30 @@ overlaps another is around many bodies, a search goes on along the assembly tree
 their own boxes are near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active
 log active + pairs log n), whatever rests.
 
-Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
-than that [Verlet 1967, who does this for atoms], or other joints are active. They are in ascending order, so that the
-touches of a step do not depend on when pairs were listed.
+Boxes are near each other if they may meet within several steps, and pairs are kept that long [Verlet 1967, who does
+this for atoms], or until other joints are active. The few bodies that move farther than was expected meet others again
+[touching_strays.py]. Pairs are in ascending order, so that the touches of a step do not depend on when they were
+listed.
 """
 
 from __future__ import annotations
 
-from numba import types
-
 from supple.adaptive.heapsort import sort_by
-from supple.adaptive.memory import HybridBody
 from supple.adaptive.radix_sort import sort_large
-from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
+from supple.adaptive.touching_boxes import make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import note_shape, place_node, world_of
-from supple.adaptive.touching_spares import begin_shifts, list_pair, shift_bodies, spare_of
+from supple.adaptive.touching_spares import begin_shifts, list_pair, spare_of
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD, may_touch
 from supple.contact.memory import PLANE
 from supple.contact.points import norm
 from supple.contact.volumes import are_apart, is_above, is_empty
 from supple.spatial.algebra import Vec3, dot, z_axis
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import helper
 
-KEPT = 16  #: steps that a list is meant for
+KEPT, AFTER = 24, 4  #: steps that a list is meant for, at most, and after the next update
 STRIPS, FEW = 64, 128  #: in which boxes are swept, at most; boxes in one, at least, on average
-FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touches may accelerate bodies meanwhile
 
 
 # --- what is listed ---------------------------------------------------------------------------------------------------
@@ -52,12 +49,19 @@ def note_pair(hybrid, s, t):
     note_shape(hybrid, s)
     note_shape(hybrid, t)
     s, t = min(s, t), max(s, t)
-    if spare_of(scene, s, t) > reach_within(hybrid, s) + reach_within(hybrid, t):
+    if not touching.strays and spare_of(scene, s, t) > reach_within(hybrid, s) + reach_within(hybrid, t):
         return
     if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
         if k < touching.pair_room:
             touching.pairs[k] = s * scene.n_shapes + t
         touching.n_pairs = k + 1
+
+
+@helper
+def ways_of(hybrid, reach):
+    """How far something with that reach may move from where it is: after a stray, it is no longer where pairs were
+    listed."""
+    return 2.0 * reach if touching_of(hybrid).strays else reach
 
 
 @helper
@@ -82,7 +86,7 @@ def is_far(hybrid, i, t):
     scene, volume, n = touching_of(hybrid).scene, volume_at(hybrid, i), hybrid.body.tree.n_nodes
     R, r = world_of(hybrid, i if i < n else i - n)
     shape = scene.shapes[t]
-    out = volume.reach + shape.margin + scene.length
+    out = ways_of(hybrid, volume.reach) + shape.margin + scene.length
     if shape.kind == PLANE:
         axis = z_axis(shape.X)
         return is_above(axis, dot(axis, shape.at), R, r, volume, out)
@@ -178,7 +182,7 @@ def search_pairs(hybrid, i, j):
         place_node(hybrid, other)
         R, r = world_of(hybrid, node)
         S, s = world_of(hybrid, other)
-        if are_apart(R, r, A, S, s, B, A.reach + B.reach + touching.scene.length):
+        if are_apart(R, r, A, S, s, B, ways_of(hybrid, A.reach + B.reach) + touching.scene.length):
             continue
         if j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
             top = with_parts(hybrid, top, i, j)
@@ -203,6 +207,14 @@ def meet_boxes(hybrid, A, B):
         note_pairs(hybrid, A.item - n, B.item - n)
     else:
         search_pairs(hybrid, A.item, B.item)
+
+
+@helper
+def meet_flats(hybrid, box):
+    """What of a box may touch planes and height fields."""
+    scene = touching_of(hybrid).scene
+    for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
+        search_world(hybrid, box.item, t)
 
 
 @helper
@@ -274,35 +286,19 @@ def note_list(touching):
 def list_pairs(hybrid, mask, h):
     """Those that may touch while the present joints are active, of the region with one of the flags in `mask`."""
     touching = touching_of(hybrid)
-    scene, n = touching.scene, hybrid.body.tree.n_nodes
-    ahead, g = KEPT * hybrid.dt, norm(hybrid.gravity)
+    n = hybrid.body.tree.n_nodes
+    ahead, g = min(KEPT, hybrid.every + AFTER) * hybrid.dt, norm(hybrid.gravity)
     touching.stamp += 1
-    touching.n_pairs = touching.n_noted = 0
+    touching.n_pairs = touching.n_noted = touching.strays = 0
     begin_shifts(hybrid)
-    make_boxes(hybrid, mask, max(AHEAD * h, FASTER * ahead), g * max(AHEAD * h * h, FALLS * ahead * ahead))
-    for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
-        for k in range(touching.n_boxes):
-            box = touching.boxes[k]
-            if box.item < 2 * n and box.part > 0:
-                search_world(hybrid, box.item, t)
+    make_boxes(hybrid, mask, max(AHEAD * h, ahead), g * max(AHEAD * h * h, ahead * ahead))
+    for k in range(touching.n_boxes):
+        box = touching.boxes[k]
+        if box.item < 2 * n and box.part > 0:
+            meet_flats(hybrid, box)
     sweep_boxes(hybrid)
     if touching.n_pairs <= touching.pair_room:
         note_list(touching)
         touching.listed = touching.formed
     else:
         touching.listed = 0
-
-
-@kernel(
-    types.int64(HybridBody.type, types.int64, types.float64), "pairs of shapes that may touch", effort=2, nogil=True
-)
-def renew_list(hybrid, mask, h):
-    """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
-    room for it."""
-    touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
-    if touching.listed == touching.formed:
-        shift_bodies(hybrid, h, fall)
-    if touching.listed != touching.formed or not boxes_hold(hybrid, h, fall):
-        list_pairs(hybrid, mask, h)
-        shift_bodies(hybrid, h, fall)
-    return touching.n_pairs <= touching.pair_room

@@ -28,15 +28,14 @@ from supple.contact.landing import (
     expect_changes,
     expect_impulses,
     lift_biases,
-    may_close,
-    relative_speed,
+    prepare_touches,
     turn_with,
 )
 from supple.contact.mechanisms import alone
 from supple.contact.memory import LIMIT as TO_LIMIT
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
-from supple.contact.rows import add_changes, force_at
+from supple.contact.rows import add_changes, add_rows, force_at
 from supple.contact.solving import solve_touches
 from supple.contact.stepping import (
     DONE,
@@ -244,37 +243,24 @@ def answer_alone(scene, work, touch):
 
 
 @helper
-def make_all_rows(hybrid, scene, work):
-    """The rows of all touches. Those that nothing can close or open do not take part: parts that an active joint lets
-    only slide along each other, as a hinge through the normal does, or not even that, as a ball joint at the touch.
-    Returns whether there was room."""
-    if not rows_of_touches(hybrid, work):
-        return False
+def leave_out_stuck(scene, work):
+    """Touches that nothing can close or open do not take part: parts that an active joint lets only slide along each
+    other, as a hinge through the normal does, or not even that, as a ball joint at the touch."""
     for k in range(scene.n):
         touch = scene.touches[k]
         total = touch.W.xx + touch.W.yy + touch.W.zz
         moves = touch.W.xx > STUCK * total and total > CANCELLED * answer_alone(scene, work, touch)
         if not (moves or touch.aside):
             touch.active, touch.lam = 0, Vec3(0.0, 0.0, 0.0)
-    return True
 
 
 @helper
-def prepare_touches(hybrid, x, h):
-    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
-    touching, largest = touching_of(hybrid), 0.0
-    scene = touching.scene
-    body_motions(scene, x.work, x.v)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.before = relative_speed(scene, touch, x.v)
-    body_motions(scene, x.work, touching.end)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.free = relative_speed(scene, touch, touching.end)
-        touch.bias = may_close(touching, touch, h)
-        largest = max(largest, norm(touch.before), norm(touch.free))
-    return largest
+def make_all_rows(hybrid, scene, work):
+    """The rows of all touches. Returns whether there was room."""
+    if not rows_of_touches(hybrid, work):
+        return False
+    leave_out_stuck(scene, work)
+    return True
 
 
 @helper
@@ -312,14 +298,14 @@ def find_apart(m, work, touching):
 
 
 @helper
-def closes_after_all(touching, work):
+def closes_after_all(touching, work, rounds):
     """Whether a touch that was set aside closes at the velocities of the end [contact/asides.py]: then these are
-    without impulses again, and all touches take part."""
+    without impulses again, and it takes part."""
     scene = touching.scene
     if not any_aside(scene):
         return False
     body_motions(scene, work, touching.end)
-    closes = take_in(scene, touching.end)
+    closes = take_in(scene, touching.end, rounds)
     for i in range(scene.n_present if closes else 0):
         touching.end[scene.present[i]] -= touching.dv[scene.present[i]]
     return closes
@@ -351,7 +337,7 @@ def solve_part(hybrid, h, predicts, last):
             status = MORE_ENTRIES
             break
         free_velocities(hybrid, h)
-        largest = prepare_touches(hybrid, x, h)
+        largest = prepare_touches(touching, scene, x.work, x.v, touching.end, h)
         if attempt == 0 and not predicts and touching.bounces < STRIKES_MOST:
             touching.next = until_strike(scene, h, touching.before, touching.slowest)
             if touching.next < h:
@@ -368,23 +354,30 @@ def solve_part(hybrid, h, predicts, last):
         if worst <= tolerance and find_struck(scene, touching.slowest, together):
             change_end(m, x.work, touching)
             velocities_by_impacts(hybrid)
-            tolerance = touching.tolerance * (prepare_touches(hybrid, x, h) + gravity * touching.last + SLOWEST)
+            tolerance = touching.tolerance * (
+                prepare_touches(touching, scene, x.work, x.v, touching.end, h) + gravity * touching.last + SLOWEST
+            )
             worst = solve_touches(scene, touching.most, tolerance, last)
             if worst < 0.0:
                 status = MORE_EQUATIONS
                 break
             touching.sweeps += scene.done
         change_end(m, x.work, touching)
-        if worst <= tolerance and closes_after_all(touching, x.work):
-            if not make_all_rows(hybrid, scene, x.work):
+        rounds = 0
+        while worst <= tolerance and closes_after_all(touching, x.work, rounds):
+            if not add_rows(scene, x.work, touching.owner):
                 status = MORE_ENTRIES
                 break
+            leave_out_stuck(scene, x.work)
             worst = solve_touches(scene, touching.most, tolerance, last)
             if worst < 0.0:
                 status = MORE_EQUATIONS
                 break
             touching.sweeps += scene.done
+            rounds += 1
             change_end(m, x.work, touching)
+        if status != DONE:
+            break
         touching.fault = max(touching.fault, worst / tolerance)
         touching.missed = worst
         if not worst <= tolerance:

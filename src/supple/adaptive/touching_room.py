@@ -94,7 +94,7 @@ class TouchesOfHybrid(Pointing):
         table["X"], table["at"], table["reach"] = table["R"], table["p"], 0.0
         placed = PlacedBody.zeros(n + 1)
         for x in (scene, self.room.ahead):
-            x.model, x.bodies = self._tables, placed
+            x.model, x.bodies, x.length = self._tables, placed, scene.length
         flat = len(table) - scene.n_flat
         body = table["body"]
         order = np.argsort(body[:flat], kind="stable")

@@ -8,9 +8,9 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
-from supple.adaptive.touching_pairs import renew_list
 from supple.adaptive.touching_places import place_path, place_seen
 from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
+from supple.adaptive.touching_strays import renew_list
 from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene

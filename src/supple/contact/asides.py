@@ -2,8 +2,8 @@
 
 Most shapes that are near each other do not touch within a step. Those that close by less than half of their gap are set
 aside: they have no rows, belong to no island, and nothing is solved for them. If velocities at the end of the part turn
-out to close one of them after all, because something strikes its bodies, all take part, and impulses are solved again.
-So what is found satisfies the law of all touches.
+out to close some of them after all, because something strikes their bodies, these take part, and impulses of all that
+they act on are solved again; and so on, until none of them closes. So what is found satisfies the law of all touches.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
 
 CLOSES = 0.5  #: of its gap: a touch that closes by more takes part
+ROUNDS = 3  #: in which those that close after all take part; then all do
 CLEAR = 10.0  #: times what gravity changes velocities by in a part: one that may close no faster than that does, too
 
 
@@ -37,16 +38,19 @@ def any_aside(scene):
 
 
 @helper
-def take_in(scene, end):
-    """Lets all take part if one of them closes by more than it may at the velocities of the end, which body_motions
-    was given. Returns whether it does."""
-    found = False
+def take_in(scene, end, rounds):
+    """Lets those take part that close by more than they may at the velocities of the end, which body_motions was given;
+    after so many rounds, all. What others do is settled, unless they act on the same. Returns whether there are any."""
+    found, every = False, False
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.aside:
             touch.u = relative_speed(scene, touch, end)
             found = found or touch.u.x + touch.bias < 0.0
-    if found:
-        for k in range(scene.n):
-            scene.touches[k].aside = scene.touches[k].settled = 0
+    every = rounds == ROUNDS or scene.deep.n_groups > 0
+    for k in range(scene.n if found else 0):
+        touch = scene.touches[k]
+        touch.settled = 0 if every or touch.aside else 1
+        if touch.aside and (every or touch.u.x + touch.bias < 0.0):
+            touch.aside = 0
     return found

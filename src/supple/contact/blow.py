@@ -19,7 +19,7 @@ _numbers = types.float64[::1]
 @kernel(types.void(_numbers, _numbers, types.float64, _numbers), "impulse of one touch")
 def _one_impulse(W, c, mu, out):
     W, c, out = vector(W), vector(c), vector(out)
-    lam = one_touch(Sym3(W[0], W[1], W[2], W[4], W[5], W[8]), Vec3(c[0], c[1], c[2]), mu)
+    lam = one_touch(Sym3(W[0], W[1], W[2], W[4], W[5], W[8]), Vec3(c[0], c[1], c[2]), mu, 0.0)
     out[0], out[1], out[2] = lam.x, lam.y, lam.z
 
 

@@ -51,15 +51,17 @@ def too_much(lam, mu):
 
 
 @part
-def sliding(W, c, mu):
-    """lam on the rim of the cone: the root of |g + k e| - mu N(k) in k, by Newton's method between bounds."""
+def sliding(W, c, mu, k):
+    """lam on the rim of the cone: the root of |g + k e| - mu N(k) in k, by Newton's method between bounds. k: to begin
+    with, 0 if it is unknown."""
     det, trace, across = W.yy * W.zz - W.yz * W.yz, W.yy + W.zz, W.xy * c.z - W.xz * c.y
     e, f = W.xx * c.y - c.x * W.xy, W.xx * c.z - c.x * W.xz
     g, h = W.zz * e - W.yz * f + across * W.xz, W.yy * f - W.yz * e - across * W.xy
     a, b = W.zz * W.xy - W.yz * W.xz, W.yy * W.xz - W.yz * W.xy  # adj(W_tt) w
     n, m = a * c.y + b * c.z - c.x * det, W.xy * c.y + W.xz * c.z - c.x * trace  # N = n + m k - c_n k^2
     low, high = 0.0, 1e300
-    k = W.xx * math.sqrt(c.y * c.y + c.z * c.z) / max(-mu * c.x, 1e-300) - 0.5 * trace  # if W were diagonal
+    if not k > 0.0:  # as if W were diagonal
+        k = W.xx * math.sqrt(c.y * c.y + c.z * c.z) / max(-mu * c.x, 1e-300) - 0.5 * trace
     k = min(max(k, 1e-9 * trace), 1e100 * trace)
     y = z = N = size = 0.0
     for _ in range(ROOTS):
@@ -83,8 +85,9 @@ def sliding(W, c, mu):
 
 
 @helper
-def one_touch(W, c, mu):
-    """lam, where u = c + W lam and c includes the bias."""
+def one_touch(W, c, mu, k):
+    """lam, where u = c + W lam and c includes the bias. k: about how fast it slides for its friction, 0 if that is
+    unknown."""
     if c.x >= 0.0:
         lam = Vec3(0.0, 0.0, 0.0)
     elif mu == 0.0:
@@ -92,7 +95,7 @@ def one_touch(W, c, mu):
     else:
         lam = solved_sym(W, c) * -1.0
         if too_much(lam, mu) > 0.0:
-            lam = sliding(W, c, mu)
+            lam = sliding(W, c, mu, k)
     return lam
 
 

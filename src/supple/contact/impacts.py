@@ -33,12 +33,13 @@ def closed(scene, touch):
 
 
 @helper
-def approaching(scene, slowest):
-    """Lets those take part that are closed and approach; returns whether any of them bounces."""
+def approaching(scene, slowest, tolerance):
+    """Lets those take part that are closed and approach, by more than what solvers leave of a velocity; returns whether
+    any of them bounces."""
     bounces = False
     for k in range(scene.n):
         touch = scene.touches[k]
-        touch.active = 1 if closed(scene, touch) and touch.free.x < -1e-12 * (1.0 + slowest) else 0
+        touch.active = 1 if closed(scene, touch) and touch.free.x < -tolerance else 0
         touch.lam = Vec3(0.0, 0.0, 0.0)
         if touch.active and touch.restitution > 0.0 and touch.free.x < -slowest:
             bounces = True
@@ -71,7 +72,7 @@ def bounce_all(scene, slowest, share, most, tolerance):
     worst, rounds = 0.0, 0
     for i in range(scene.n_present):
         scene.total[scene.present[i]] = 0.0
-    while rounds < ROUNDS and approaching(scene, slowest):
+    while rounds < ROUNDS and approaching(scene, slowest, tolerance):
         softer, fault, work = share, 0.0, 1.0
         for attempt in range(SOFTER + 1):
             fault, work = bounce(scene, slowest, softer, most, tolerance)

@@ -337,15 +337,15 @@ def may_close(landing, touch, h):
 
 
 @helper
-def prepare_touches(landing, h):
-    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
-    scene, step = landing.scene, landing.implicit.body.step
-    work, largest = aba_scratch(landing.implicit.body.aba), 0.0
-    body_motions(scene, work, landing.implicit.end)
+def prepare_touches(landing, scene, work, v, end, h):
+    """Velocities at touches before and without impulses, and how far they may close; bodies are placed with v. landing:
+    what is known of the part. Returns the largest."""
+    largest = 0.0
+    body_motions(scene, work, end)
     for k in range(scene.n):
         touch = scene.touches[k]
-        touch.before = speed_of_touch(scene, touch, step.v, True)
-        touch.free = relative_speed(scene, touch, landing.implicit.end)
+        touch.before = speed_of_touch(scene, touch, v, True)
+        touch.free = relative_speed(scene, touch, end)
         touch.bias = may_close(landing, touch, h)
         largest = max(largest, norm(touch.before), norm(touch.free))
     return largest

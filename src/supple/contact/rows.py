@@ -138,31 +138,44 @@ def respond_alone(scene, touch):
 
 
 @part
+def make_row(scene, work, owner, touch):
+    touch.first = scene.n_entries
+    if touch.deep > 0:
+        row_of_group(scene, touch)
+    elif touch.kind == LIMIT:
+        row_of_dof(scene, work, touch.a, owner[touch.a], touch.n.x)
+    else:
+        row_of_contact(scene, work, touch)
+    touch.count = scene.n_entries - touch.first
+    if touch.deep == 0 and scene.n_entries <= scene.room:
+        respond_alone(scene, touch)
+
+
+@part
 def make_rows(scene, work, owner):
-    """The rows of all touches, and W of each alone. owner: the body of every degree of freedom. Returns whether there
-    was room."""
+    """The rows of all touches that are not set aside, and W of each alone. owner: the body of every degree of freedom.
+    Returns whether there was room."""
     scene.n_entries = 0
     if not prepare_passes(scene, work, owner):
         return False
     for k in range(scene.n):
         touch = scene.touches[k]
-        touch.first = scene.n_entries
-        if touch.aside:
-            touch.count = 0
-            continue
-        if touch.deep > 0:
-            row_of_group(scene, touch)
-        elif touch.kind == LIMIT:
-            row_of_dof(scene, work, touch.a, owner[touch.a], touch.n.x)
-        else:
-            row_of_contact(scene, work, touch)
-        touch.count = scene.n_entries - touch.first
-    if scene.n_entries > scene.room:
-        return False
+        touch.count = 0
+        if not touch.aside:
+            make_row(scene, work, owner, touch)
+    return scene.n_entries <= scene.room
+
+
+@part
+def add_rows(scene, work, owner):
+    """Those of touches that are no longer set aside. Returns whether there was room."""
+    if scene.deep.n_groups > 0:
+        return make_rows(scene, work, owner)
     for k in range(scene.n):
-        if scene.touches[k].deep == 0:
-            respond_alone(scene, scene.touches[k])
-    return True
+        touch = scene.touches[k]
+        if touch.count == 0 and not touch.aside:
+            make_row(scene, work, owner, touch)
+    return scene.n_entries <= scene.room
 
 
 @helper

@@ -15,13 +15,22 @@ from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
 from supple.contact.sweeps import prepare_z, sweep, worst_fault
-from supple.spatial.compiler import kernel
+from supple.spatial.compiler import helper, kernel
 
 MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
 FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
 NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
+
+
+@helper
+def is_settled(scene):
+    """Whether the impulses of the present island are known."""
+    settled = True
+    for k in range(scene.low, scene.high):
+        settled = settled and touch_at(scene, k).settled > 0
+    return settled
 
 
 @kernel(types.float64(Scene.type, types.int64, types.float64, types.int64), "impulses of touches", effort=2)
@@ -37,7 +46,7 @@ def solve_touches(scene, most, tolerance, last):
     for k in range(n):
         enter_island(scene, k)
         enter_group(scene)
-        if touch_at(scene, scene.low).settled:
+        if is_settled(scene):
             prepare_z(scene)
             continue
         if is_deep(scene) and not find_pattern(scene, False):

@@ -45,7 +45,7 @@ from supple.contact.mechanisms import project_rows
 from supple.contact.memory import CAPSULE, LIMIT, SPHERE
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
-from supple.contact.rows import add_changes, make_rows
+from supple.contact.rows import add_changes, add_rows, make_rows
 from supple.contact.solving import solve_touches
 from supple.contact.striking import find_struck
 from supple.exact.aba import aba_scratch
@@ -61,7 +61,6 @@ HALVES = 6  #: times that an unsolved part is halved
 SHORTEST = 1e-4  #: of a step: unsolved parts that are shorter are not halved
 FINEST = 1.0 / 128.0  #: of a step: parts shorter than this are not halved for what they did
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
-NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
 SLOWEST = 1e-6  #: m/s, or rad/s: velocities that matter, where nothing weighs anything
 CURVED = 5e-4  #: metres that gaps may differ from those of straight lines in a part; unless a step had too many parts
@@ -122,14 +121,14 @@ def rows_at(landing, work):
 
 
 @helper
-def closes_after_all(landing, work):
+def closes_after_all(landing, work, rounds):
     """Whether a touch that was set aside closes at the velocities of the end [asides.py]: then these are without
-    impulses again, and all touches take part."""
+    impulses again, and it takes part."""
     scene, end = landing.scene, landing.implicit.end
     if not any_aside(scene):
         return False
     body_motions(scene, work, end)
-    closes = take_in(scene, end)
+    closes = take_in(scene, end, rounds)
     for j in range(scene.model.nv if closes else 0):
         end[j] -= landing.dv[j]
     return closes
@@ -154,7 +153,7 @@ def solve_part(landing, h, last):
         if not rows_at(landing, work):
             return MORE_ENTRIES
         free_velocities(landing, h)
-        largest = prepare_touches(landing, h)
+        largest = prepare_touches(landing, scene, work, step.v, implicit.end, h)
         if attempt == 0 and landing.bounces < STRIKES_MOST:
             landing.next = until_strike(scene, h, landing.before, slowest)
             if landing.next < h:
@@ -168,19 +167,23 @@ def solve_part(landing, h, last):
         if worst <= tolerance and find_struck(scene, slowest, landing.mechanisms.n > 0):
             change_end(landing, work)
             velocities_by_impacts(landing)
-            tolerance = landing.tolerance * (prepare_touches(landing, h) + gravity * landing.last + SLOWEST)
+            tolerance = landing.tolerance * (
+                prepare_touches(landing, scene, work, step.v, implicit.end, h) + gravity * landing.last + SLOWEST
+            )
             worst = solve_touches(scene, landing.most, tolerance, last)
             if worst < 0.0:
                 return MORE_EQUATIONS
             landing.sweeps += scene.done
         change_end(landing, work)
-        if worst <= tolerance and closes_after_all(landing, work):
-            if not rows_at(landing, work):
+        rounds = 0
+        while worst <= tolerance and closes_after_all(landing, work, rounds):
+            if not add_rows(scene, work, landing.owner):
                 return MORE_ENTRIES
             worst = solve_touches(scene, landing.most, tolerance, last)
             if worst < 0.0:
                 return MORE_EQUATIONS
             landing.sweeps += scene.done
+            rounds += 1
             change_end(landing, work)
         landing.fault = max(landing.fault, worst / tolerance)
         if not worst <= tolerance:
@@ -265,18 +268,17 @@ def strike(landing):
 
 @helper
 def recall(scene, h):
-    """Impulses to begin with: those of the forces of the step before."""
+    """Impulses to begin with: those of the forces of the step before. Most touches are in the same order as then; few
+    that pushed are gone, and only these are looked for among all."""
+    following = 0
     for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.lam = Vec3(0.0, 0.0, 0.0)
-    known = 0
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        for i in range(min(scene.n_known, NEAR)):
-            at = (known + i) % scene.n_known
-            if scene.known[at].key == touch.key:
-                touch.lam = scene.known[at].lam * h
-                known = at + 1
+        scene.touches[k].lam = Vec3(0.0, 0.0, 0.0)
+    for i in range(scene.n_known):
+        known = scene.known[i]
+        for k in range(scene.n if known.lam.x > 0.0 else min(scene.n, 1)):
+            at = following + k if following + k < scene.n else following + k - scene.n
+            if scene.touches[at].key == known.key:
+                scene.touches[at].lam, following = known.lam * h, at + 1
                 break
 
 

@@ -13,6 +13,8 @@ they are.
 
 from __future__ import annotations
 
+import math
+
 from supple.contact.cone import PROX, one_touch, stronger
 from supple.contact.memory import LIMIT
 from supple.contact.opening import further
@@ -29,7 +31,9 @@ def renewed(scene, touch):
     if touch.W.xx <= 0.0:  # nothing that could move
         return lam
     u = touch.free + answer(scene, touch)
-    return one_touch(W, Vec3(u.x + touch.bias, u.y, u.z) - W @ lam, touch.friction)
+    rubs = lam.y * lam.y + lam.z * lam.z
+    k = math.sqrt((u.y * u.y + u.z * u.z) / rubs) if rubs > 0.0 else 0.0
+    return one_touch(W, Vec3(u.x + touch.bias, u.y, u.z) - W @ lam, touch.friction, k)
 
 
 @helper
