@@ -9,6 +9,7 @@ import pytest
 
 import supple
 from supple import robots
+from supple.simulating.dynamics import Dynamics, EnergyGuard
 
 STIFF = 1e5
 
@@ -215,3 +216,13 @@ def test_talos_with_hands_by_explicit_steps():
             with pytest.raises(supple.SimulationError, match=r"diverged.*use integrator 'implicit'") as caught:
                 supple.simulate(talos, duration=1.0, tau=tau, integrator=integrator)
             plausible(talos, caught.value.state, 1e-3)
+
+
+def test_rounding_of_a_single_body_at_rest_is_no_divergence():
+    """Its origin is its centre of mass, so that distances between bodies say nothing of its size."""
+    b = supple.ModelBuilder("block")
+    b.add_body("block", joint="free", mass=2.0, inertia=(0.02, 0.03, 0.04))
+    model = b.build()
+    guard = EnergyGuard(Dynamics(model, "aba"), model.neutral(), 0.0, 0.0)
+    assert guard.check(np.full(4, 5e-18), np.full(4, 3e-14)) is None
+    assert guard.check(np.array([1.0]), np.array([1.0])) == 0

@@ -55,6 +55,14 @@ def ragdoll() -> Model:
     return b.build()
 
 
+def dropped(model: Model, seed: int) -> tuple[Floats, Floats]:
+    """A state to fall from."""
+    rng, q = np.random.default_rng(seed), model.neutral()
+    turn = rng.normal(size=4) + (0.0, 0.0, 0.0, 2.0)
+    q[2], q[3:7] = 1.3, turn / np.linalg.norm(turn)
+    return q, 0.5 * rng.normal(size=model.nv)
+
+
 def _ours(room: ContactRoom, q: Floats, v: Floats, steps: int) -> Floats:
     """The seconds of each step from a state."""
     room.known, tau, taken = room.known[:0], np.zeros(room.model.nv), np.zeros(steps)
@@ -83,9 +91,7 @@ def falls(mujoco: Any, quick: bool) -> list[Row]:
     room = ContactRoom(model, passive_rows(model), Contacts(ground=0.0, friction=0.8))
     other = mujoco_model(mujoco, room, DT, False)
     for seed in range(DROPS):
-        rng, q = np.random.default_rng(seed), model.neutral()
-        turn = rng.normal(size=4) + (0.0, 0.0, 0.0, 2.0)
-        q[2], q[3:7], v = 1.3, turn / np.linalg.norm(turn), 0.5 * rng.normal(size=model.nv)
+        q, v = dropped(model, seed)
         ours, theirs = np.full((2, steps), np.inf)
         for _ in range(2 if quick else 5):
             ours = np.minimum(ours, _ours(room, q, v, steps))

@@ -45,12 +45,15 @@ def capsules(scene, i, j, within):
     A, B = scene.shapes[i], scene.shapes[j]
     a, b, l, m = z_axis(A.X), z_axis(B.X), A.half.z, B.half.z
     c, d = A.at, B.at
-    ab, out = dot(a, b), cross(a, b)
-    out = out * (1.0 / norm(out)) if norm(out) > CLOSE else across(a)[0]
+    ab = dot(a, b)
     x = clamp((dot(a, d - c) - ab * dot(b, d - c)) / max(1.0 - ab * ab, 1e-12), -l, l)
     for _ in range(3):  # from one line to the other; exact after the first unless an end is in the way
         e = d + b * along(d, b, m, c + a * x)
         x = along(c, a, l, e)
+    if 1.0 - ab * ab >= PARALLEL and norm(c + a * x - e) - A.half.x - B.half.x >= within:
+        return
+    out = cross(a, b)
+    out = out * (1.0 / norm(out)) if norm(out) > CLOSE else across(a)[0]
     if 1.0 - ab * ab < PARALLEL:
         low, high = dot(a, d - c) - m * abs(ab), dot(a, d - c) + m * abs(ab)
         low, high = max(low, -l), min(high, l)

@@ -36,7 +36,7 @@ from supple.contact.interior_step import (
     solve_step,
 )
 from supple.contact.islands import touch_at
-from supple.contact.newton import keep_best, newton_step, take_best
+from supple.contact.newton import RHO, keep_best, newton_step, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.contact.touch_equations import takes_part
 from supple.spatial.algebra import Vec3
@@ -108,7 +108,7 @@ def soften(scene, share):
 @helper
 def is_finished(scene, enough):
     """Whether a step of newton.py from here is the last one that is needed; then it is taken."""
-    newton_step(scene)
+    newton_step(scene, RHO[0], False)
     prepare_z(scene)
     finished = worst_fault(scene) <= enough
     if finished:

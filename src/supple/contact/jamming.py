@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from supple.contact.interior import size_of
 from supple.contact.islands import touch_at
-from supple.contact.newton import change_impulses, keep_best, newton_step, nothing, sticks, take_best
+from supple.contact.newton import RHO, change_impulses, keep_best, newton_step, nothing, sticks, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.contact.touch_equations import takes_part
 from supple.spatial.algebra import Vec3
@@ -29,7 +29,7 @@ def let_all_stick(scene):
         touch.lam, touch.u = Vec3(0.0, 0.0, 0.0), touch.free
         touch.f, touch.slope = nothing()
         if takes_part(touch) and touch.free.x + touch.bias <= closed:
-            touch.f, touch.slope = sticks(touch)
+            touch.f, touch.slope = sticks(touch, RHO[0])
     change_impulses(scene)
 
 
@@ -48,6 +48,6 @@ def from_sticking(scene, enough, worst):
             keep_best(scene)
         elif not now < 1e300:
             break
-        newton_step(scene)
+        newton_step(scene, RHO[0], False)
         done += 1
     return take_best(scene), done

@@ -117,6 +117,8 @@ class Touch(Struct):
     slope = Value(Mat3)  # A
     v = Value(Vec3)
     change = Value(Vec3)
+    beyond = Value(Vec3)  # lam after a step of newton.py, wherever it is, and u by it
+    beyond_u = Value(Vec3)
     x = Value(Vec3)  # [interior_step.py] as everything below
     y = Value(Vec3)
     dx = Value(Vec3)

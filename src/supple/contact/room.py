@@ -357,7 +357,9 @@ class ContactRoom(ImplicitRoom):
         """A step of length h from q and v under forces in addition to the law: its end is in self.q and self.v. False
         if nothing touches all the step, and it was not taken. beyond: it is taken in any case, and touches are searched
         for so much farther. Raises ArithmeticError."""
-        self.landing.certain, self.scene.length = beyond is not None, LENGTH + (beyond or 0.0)
+        if beyond is None:
+            return self._taken(q, v, h, tau, wrenches)
+        self.landing.certain, self.scene.length = True, LENGTH + beyond
         try:
             return self._taken(q, v, h, tau, wrenches)
         finally:
@@ -367,11 +369,14 @@ class ContactRoom(ImplicitRoom):
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches
-        risen, largest = self.landing.risen, self.landing.largest
+        landing = self.landing
+        risen, largest = landing.risen, landing.largest
         while True:
             self.begin(q, v)
-            self.landing.risen, self.landing.largest = risen, largest
-            status = self._take(self.landing.address, h)
+            status = self._take(landing.address, h)
+            if status in (DONE, FLIGHT):
+                return status == DONE
+            landing.risen, landing.largest = risen, largest  # as if it had not been tried
             if status == MORE_TOUCHES:
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
                 self._room_for(2 * touches, self.scene.room)
@@ -384,12 +389,10 @@ class ContactRoom(ImplicitRoom):
         if status == UNSOLVED:
             raise Unsolved(
                 f"the forces of {self.scene.n} touches could not be found: what is left is "
-                f"{self.landing.fault:.3g} times the tolerance"
+                f"{landing.fault:.3g} times the tolerance"
             )
-        if status == SINGULAR:
-            raise ArithmeticError("the mass matrix is singular")
-        assert status in (DONE, FLIGHT)
-        return bool(status == DONE)
+        assert status == SINGULAR
+        raise ArithmeticError("the mass matrix is singular")
 
     @property
     def account(self) -> Floats:

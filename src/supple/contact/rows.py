@@ -47,7 +47,7 @@ def lift_dof(scene, dofs, S, j, f, g, h):
     return f - U * (u.x * d), g - U * (u.y * d), h - U * (u.z * d)
 
 
-@part
+@helper
 def lift(scene, work, b, f, g, h):
     """Three forces on body b, about its origin, to its parent; their entries are added."""
     m, bodies = scene.model, work.bodies

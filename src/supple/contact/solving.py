@@ -18,7 +18,8 @@ from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import helper, kernel
 
 MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
-FIRST, FEW, FAR = 2, 4, 1e3  #: sweeps of few touches, or if the fault is below the tolerance or so many times it
+FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
+NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
@@ -52,7 +53,7 @@ def solve_touches(scene, most, tolerance, last):
             return -1.0
         prepare_z(scene)
         x = worst_fault(scene)
-        nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
+        nearby = scene.high - scene.low > FEW and NEARLY * tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if scene.high - scene.low <= FEW and FINE * enough < x <= enough and done < min(1, most):

@@ -204,6 +204,8 @@ class EnergyGuard:
     def __init__(self, dynamics: Dynamics, q: Floats, kinetic: float, potential: float) -> None:
         model, at = dynamics.model, poses(dynamics.model, q).position
         size = float(np.linalg.norm(at - at.mean(axis=0), axis=1).max() + np.linalg.norm(model.com, axis=1).max())
+        moments, heavy = np.trace(model.inertia, axis1=1, axis2=2), model.mass > 0.0
+        size = max(size, float(np.sqrt(moments[heavy] / model.mass[heavy]).max(initial=0.0)))  # of a body by itself
         weight = model.total_mass * float(np.linalg.norm(model.gravity))
         self._begun, self._potential, self._most = kinetic + potential, potential, kinetic
         self._rows = 0
