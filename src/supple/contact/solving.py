@@ -14,6 +14,7 @@ from supple.contact.islands import enter_island, find_islands, touch_at
 from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
+from supple.contact.relieving import is_strained, relieve
 from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import helper, kernel
 
@@ -74,6 +75,10 @@ def solve_touches(scene, most, tolerance, last):
             if not x <= tolerance:
                 x, more = from_sticking(scene, enough, x)
                 done += more
+        if x <= tolerance and is_strained(scene):
+            if not is_deep(scene) and not find_pattern(scene, True):
+                return -1.0
+            x = relieve(scene, enough, x)
         if last and not x <= tolerance:
             if not is_deep(scene) and not find_pattern(scene, True):
                 return -1.0
