@@ -33,12 +33,12 @@ from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
 from supple.adaptive.steps import FIXED, UNSTABLE, accelerate_all, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
-from supple.adaptive.touching_finishing import place_here
 from supple.adaptive.touching_halving import find_here, lacks_room, take_parts
 from supple.adaptive.touching_loops import close_step
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part
 from supple.adaptive.touching_places import world_of
+from supple.adaptive.touching_placing import place_parts
 from supple.adaptive.touching_search import attach_touches
 from supple.contact.exerting import begin_exerting
 from supple.contact.memory import CONTACT
@@ -172,7 +172,8 @@ def predict_end(hybrid, h):
     """Velocities of the transient hybrid body at the end of a step, in `end`. Returns what became of it."""
     touching = touching_of(hybrid)
     scene, tolerance = touching.scene, touching.tolerance
-    place_here(hybrid)
+    without_joints(hybrid, True, False, True)
+    place_parts(hybrid)
     attach_touches(hybrid, h)
     if scene.n > scene.capacity:
         return MORE_TOUCHES

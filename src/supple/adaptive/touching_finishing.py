@@ -5,12 +5,12 @@ part is judged [touching_judging.py]."""
 from __future__ import annotations
 
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_search import place_parts, search_placed
+from supple.adaptive.touching_placing import place_here
+from supple.adaptive.touching_search import search_placed
 from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
 from supple.contact.judging import book, energy_excess, forgive, left_to_add
 from supple.contact.landing import turn_back
@@ -20,14 +20,6 @@ from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 
 GOOD, BAD, LACKS_ROOM = range(3)  #: what a part is found to be
-
-
-@helper
-def place_here(hybrid):
-    """Reduced bodies at the present q and v."""
-    without_joints(hybrid, True, False, True)
-    place_parts(hybrid)
-    touching_of(hybrid).foreseen = 0
 
 
 @helper

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.sleeping import wake_touched
 from supple.adaptive.touching_finishing import (
@@ -18,13 +17,13 @@ from supple.adaptive.touching_finishing import (
     copy_v,
     finish_part,
     move_on,
-    place_here,
     take_back,
 )
 from supple.adaptive.touching_judging import energies
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part, strike
-from supple.adaptive.touching_search import search_touches, take_foreseen
+from supple.adaptive.touching_placing import place_here
+from supple.adaptive.touching_search import search_placed, take_foreseen
 from supple.contact.exerting import add_exerted, may_exert
 from supple.contact.judging import GAIN, begin_account, book, count_rough
 from supple.contact.stepping import (
@@ -57,11 +56,11 @@ def find_here(hybrid, mask, h):
     touching = touching_of(hybrid)
     placed = touching.placed == touching.formed
     if not placed:
-        without_joints(hybrid, True, False, True)
+        place_here(hybrid)
     if placed and touching.foreseen == touching.formed and touching.horizon == h:
         take_foreseen(hybrid, h)
     else:
-        search_touches(hybrid, mask, h)
+        search_placed(hybrid, mask, h)
     touching.placed = touching.foreseen = 0
 
 

@@ -33,15 +33,15 @@ class Home(Struct):
 class Box(Struct):
     """Around something rigid, where pairs were listed; along the world's axes."""
 
-    item = Integer()  # a node; the body of a LEAF, beyond these; a shape of the world, beyond these
     part = Integer()  # its reduced body, 0: the world
-    c = Value(Vec3)  # its middle, on that
-    far = Number()  # what it contains is at most so far from the middle
-    at = Value(Vec3)  # the middle, in the world ...
-    at_on = Value(Vec3)  # ... and on the first reduced body of its tree
     reach = Number()  # how far it may move until pairs are listed again ...
-    strays = Number()  # ... and relative to that body
+    strays = Number()  # ... and relative to the first reduced body of its tree
     out = Number()  # how far any of it is from the origin of its reduced body
+    item = Integer()  # a node; the body of a LEAF, beyond these; a shape of the world, beyond these
+    c = Value(Vec3)  # its middle, on its reduced body ...
+    at = Value(Vec3)  # ... in the world ...
+    at_on = Value(Vec3)  # ... and on the first one of its tree
+    far = Number()  # what it contains is at most so far from the middle
     low = Value(Vec3)
     high = Value(Vec3)
 

@@ -351,7 +351,7 @@ def solve_part(hybrid, h, predicts, last):
             break
         touching.sweeps += scene.done
         together = hybrid.n_loop_rows > 0 or hybrid.n_ends > 0
-        if worst <= tolerance and find_struck(scene, touching.slowest, together):
+        if not predicts and worst <= tolerance and find_struck(scene, touching.slowest, together):
             change_end(m, x.work, touching)
             velocities_by_impacts(hybrid)
             tolerance = touching.tolerance * (

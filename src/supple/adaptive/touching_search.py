@@ -9,27 +9,14 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_places import place_path, place_seen
+from supple.adaptive.touching_placing import place_parts
 from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
 from supple.adaptive.touching_strays import renew_list
-from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
 from supple.contact.points import copy_found, norm
 from supple.model.joint_poses import DOF
-from supple.spatial.algebra import Motion
 from supple.spatial.compiler import helper, kernel
-
-
-@helper
-def place_parts(hybrid):
-    """Reduced bodies as the scene's, after without_joints with note."""
-    m, _ = open_reduced(hybrid)
-    touching = touching_of(hybrid)
-    touching.tables.n = m.n
-    for b in range(m.n):
-        R, P = pose_at(hybrid.world, b + 1)
-        V, body = hybrid.moves[b + 1], touching.scene.bodies[b]
-        body.R, body.P, body.V = R, P, Motion(R @ V.w, R @ V.v)
 
 
 @helper
