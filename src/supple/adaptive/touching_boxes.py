@@ -75,7 +75,10 @@ def add_box(hybrid, i, h, fall, step):
     box.reach = volume.reach = reach_of(hybrid, rb, box.at, box.far, h, fall)
     box.strays = volume.strays = 0.0
     if rb > 0:
-        box.at_on, ahead = on_first(hybrid, rb, box.at), reach_of(hybrid, rb, box.at, box.far, AHEAD * step, fall)
+        box.at_on, ahead = (
+            on_first(hybrid, rb, box.at),
+            reach_of(hybrid, rb, box.at, box.far, AHEAD * step, fall),
+        )
         box.strays = volume.strays = strays_of(hybrid, rb, box.at, box.far, h) + ahead
     out = box.reach + touching.scene.length
     size = mat_abs(R @ S) @ volume.h + Vec3(out, out, out)

@@ -35,13 +35,18 @@ def overlap(A, B):
 
 @helper
 def meet_all(hybrid, k):
-    """What may touch box k; these pairs come after all others."""
+    """What may touch box k, which has been extended; these pairs come after all others."""
     touching = touching_of(hybrid)
-    box = touching.boxes[k]
+    box, begins, sides = touching.boxes[k], touching.begins, touching.sides
+    first, last, end = box.low.y, box.high.y, box.high.x
     meet_flats(hybrid, box)
     for i in range(touching.n_boxes):
-        if i != k and overlap(box, touching.boxes[i]):
-            meet_boxes(hybrid, box, touching.boxes[i])
+        if begins[i] <= end and sides[2 * i] <= last and first <= sides[2 * i + 1]:
+            other = touching.order[i]
+            if other == k:
+                begins[i], sides[2 * i], sides[2 * i + 1] = box.low.x, first, last
+            elif overlap(box, touching.boxes[other]):
+                meet_boxes(hybrid, box, touching.boxes[other])
 
 
 @helper
