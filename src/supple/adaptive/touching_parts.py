@@ -364,7 +364,7 @@ def solve_part(hybrid, h, predicts, last):
             touching.sweeps += scene.done
         change_end(m, x.work, touching)
         rounds = 0
-        while worst <= tolerance and closes_after_all(touching, x.work, rounds):
+        while worst <= (NOT_FOUND if last else tolerance) and closes_after_all(touching, x.work, rounds):
             if not add_rows(scene, x.work, touching.owner):
                 status = MORE_ENTRIES
                 break
