@@ -3,6 +3,7 @@
 python -m tests.random_scenes --scenes 1000 --seed 0    as many scenes, and what was found
 python -m tests.random_scenes --stack 10000             ten boxes on each other, for so many steps
 python -m tests.random_scenes --heap 100 --seed 1       so many boxes that fall together
+python -m tests.random_scenes --jammed 10000            a step of rigid parts that touch in many places at once
 python -m tests.random_scenes --only 17                 one scene of them
 python -m tests.random_scenes --adaptive --scenes 200   the same scenes, piles of chains and people who fall, of which
                                                         some joints move
@@ -23,10 +24,11 @@ from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, scenes
 from supple.contact.ground import lowest_point
 from supple.contact.memory import CONTACT
 from supple.contact.room import ContactRoom
+from supple.errors import SimulationError
 from supple.integrating.joint_law import LAW
 from supple.model.geometry import rotation_from_quaternion
 from tests.law_of_contact import AdaptiveJudge, Judge, Verdict
-from tests.touching import chains, strewn
+from tests.touching import chains, jammed, strewn
 
 Floats = NDArray[np.float64]
 KINDS = ("sphere", "capsule", "box", "cylinder", "hull")
@@ -203,6 +205,26 @@ def heap(n: int, seed: int, duration: float = 3.0, h: float = 2e-3) -> Verdict:
     return verdict
 
 
+def jams(scenes: int, seed: int) -> str:
+    """A step of rigid parts that touch in many places at once: how often the law could be kept by halving it alone."""
+    relaxed, stopped, worst = [], [], 0.0
+    for number in range(scenes):
+        rng = np.random.default_rng((seed, number))
+        which = int(rng.integers(1 << 31)), int(rng.integers(2, 7)), int(rng.integers(16, 61))
+        model, v = jammed(*which)
+        body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
+        try:
+            body.step(2e-3)
+        except SimulationError:
+            stopped.append(number)
+        else:
+            relaxed += [number] if body.stats.relaxed else []
+            worst = max(worst, body.stats.relaxed_fault)
+    return f"{scenes:,} jammed scenes: {len(relaxed)} miss the law, by at most {worst:.2g} m/s {relaxed[:9]}, " + (
+        f"{len(stopped)} stopped {stopped[:9]}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, what in [
@@ -211,6 +233,7 @@ def main() -> None:
         ("only", "one scene, by its number"),
         ("stack", "ten boxes for so many steps"),
         ("heap", "so many boxes"),
+        ("jammed", "so many scenes of rigid parts that touch in many places at once"),
     ]:
         parser.add_argument(f"--{name}", type=int, default=0 if name == "seed" else None, help=what)
     parser.add_argument("--adaptive", action="store_true", help="of which some joints move")
@@ -219,6 +242,8 @@ def main() -> None:
         print(stack(given.stack))
     elif given.heap is not None:
         print(heap(given.heap, given.seed))
+    elif given.jammed is not None:
+        print(jams(given.jammed, given.seed))
     else:
         verdict, begun = Verdict(), time.perf_counter()
         numbers = [given.only] if given.only is not None else range(given.scenes or 20)
