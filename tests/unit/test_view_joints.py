@@ -149,8 +149,9 @@ def test_page_is_open_until_it_is_closed() -> None:
     with supple.view(supple.trees.chain(2), [0.1, 0.2], port=0) as page:
         assert page.url in repr(page) and page.missing == []
         knock(page.url).close()
+        almost = page.url[:-2] + ("y" if page.url[-2] == "x" else "x") + "/"  # tokens are random: one in 64 ends in x
         with pytest.raises(InvalidStatus):
-            knock(page.url[:-2] + "x/")
+            knock(almost)
     assert "closed" in repr(page)
     with pytest.raises(OSError):
         knock(page.url)
