@@ -17,7 +17,7 @@ from browser import HEIGHT, PATIENCE, SCENE, WIDTH, Browser, chromium, is_active
 from pages import going, playing
 from supple import scenes
 from supple.viewing import shapes
-from supple.viewing.colours import FORCE, RIGID
+from supple.viewing.colours import CONTACT_FORCE, FORCE, RIGID, Rgb
 from walks import walk_then_fly
 
 COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
@@ -29,8 +29,8 @@ def near_rigid(browser: Browser) -> int:
     return int((np.abs(browser.picture() - np.array(RIGID)).max(axis=-1) <= 16).sum())
 
 
-def near_force(browser: Browser) -> int:
-    return int((np.abs(browser.picture() - np.array(FORCE)).max(axis=-1) <= 40).sum())
+def near_force(browser: Browser, colour: Rgb = FORCE) -> int:
+    return int((np.abs(browser.picture() - np.array(colour)).max(axis=-1) <= 40).sum())
 
 
 @pytest.fixture(autouse=True)
@@ -137,8 +137,8 @@ def test_forces_of_contacts_are_drawn_while_a_run_goes_on(browser: Browser, weig
     q[2] = 0.5 if weight else 0.6
     with going(supple.Simulation(model, q, dt=0.01, every=5, contacts=supple.Contacts(ground=0.0))) as (url, _):
         browser.open(url)
-        browser.wait(lambda: browser.drawn_pixels() > 100 and (not weight or near_force(browser) > 20))
-        assert weight or near_force(browser) == 0
+        browser.wait(lambda: browser.drawn_pixels() > 100 and (not weight or near_force(browser, CONTACT_FORCE) > 20))
+        assert weight or near_force(browser, CONTACT_FORCE) == 0
 
 
 def test_live_run_is_steered(browser: Browser) -> None:

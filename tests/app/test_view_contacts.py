@@ -12,7 +12,7 @@ import pytest
 
 import supple
 from browser import Browser, chromium
-from supple.viewing.colours import FORCE
+from supple.viewing.colours import CONTACT_FORCE, FORCE
 from supple.viewing.export import export_html
 from supple.viewing.player import Player
 from supple.viewing.stage import address, close_server, open_server
@@ -41,8 +41,9 @@ def drop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pushes(picture: Any) -> Any:
-    """Pixels of the colour that only arrows of forces have."""
-    return np.abs(picture - np.array(FORCE)).max(axis=-1) <= 60
+    """Pixels of the colours that only arrows have: of pushes, and of contacts."""
+    off = np.abs(np.asarray(picture)[..., None, :] - np.array([FORCE, CONTACT_FORCE])).max(axis=-1)
+    return off.min(axis=-1) <= 40
 
 
 def sides(browser: Browser) -> tuple[int, int]:

@@ -10,8 +10,10 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.viewing.camera import FIELD
 from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PLANE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
+from supple.viewing.pictures import SHADE, SUN
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import HOLD, Timeline
 from walks import walk_then_fly
@@ -66,6 +68,29 @@ def test_active_bodies_have_the_colour_that_the_legend_says(tmp_path: Path) -> N
     assert count(legend(first), ACTIVE) > 80
     assert not np.array_equal(caption(first), caption(last))
     assert count(caption(last), (255, 255, 255)) < caption(last).shape[0] * 120  # something is said there
+
+
+@pytest.mark.parametrize("kind", ["box", "capsule", "hull"])
+def test_solids_throw_a_shadow_where_they_are(kind: str, tmp_path: Path) -> None:
+    """On a floor a metre below them, away from the light, and as large as parallel light makes it; seen from above."""
+    corners = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
+    size: Any = {"box": (0.2, 0.2, 0.2), "capsule": (0.1, 0.0), "hull": ()}[kind]
+    b = supple.ModelBuilder("block")
+    b.add_body("block", joint="free", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    b.add_shape("block", kind, size, points=corners if kind == "hull" else None)
+    model = b.build()
+    q = model.neutral()
+    q[2] = 1.0
+    result = supple.simulate(model, q, duration=0.001, contacts=supple.Contacts(ground=0.0))
+    export_movie(result, tmp_path / "run.png", Wanted(frames=1, size=(800, 600), camera="0,0,4:0,0,0"))
+    (picture,) = pictures(tmp_path / "run.png")
+    metre = 300 / np.tan(0.5 * FIELD) / 4.0  # pixels, on the floor
+    slant = np.abs(SUN) / SUN[2]
+    area = 0.04 * slant.sum() if kind != "capsule" else np.pi * 0.01 * np.linalg.norm(slant)
+    dark = np.abs(picture - np.array(SHADE)).max(axis=-1) <= 2
+    assert dark.sum() == pytest.approx(area * metre**2, rel=0.12)  # pixels of its edge are of both colours
+    away = np.argwhere(dark).mean(axis=0) - (300, 400)
+    assert np.linalg.norm(away) == pytest.approx(metre * np.hypot(*slant[:2]), rel=0.03)
 
 
 def test_springs_and_anchors_are_drawn(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from supple.contact.room import COLUMNS
 from supple.model.clip import Clip
 from supple.simulating.contacts import arrows_now
 from supple.simulating.described import forces_again, given, other_forces, plane_again
-from supple.viewing.colours import FORCE
+from supple.viewing.colours import CONTACT_FORCE, FORCE
 from supple.viewing.reached import motion
 from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, ground_of, usual_force
 from supple.viewing.show import shown_as
@@ -164,7 +164,10 @@ def test_arrows_of_contacts_are_as_long_as_suits_the_usual_one() -> None:
     assert found is not None
     newtons, cut = (float(x.replace(",", "")) for x in found.groups())
     np.testing.assert_allclose(shown * newtons, np.minimum(force, cut), rtol=1e-9, atol=1e-5 * newtons)
-    assert [e.text for e in scenery.legend(["force"])] == ["applied force"]
+    push, contact = scenery.legend(["force", "vector"])
+    assert push.text == "applied force" and (push.colour, contact.colour) == (FORCE, CONTACT_FORCE)
+    arrows = scenery.batches(run.model, supple.poses(run.model, run.q[-1]), run.times[-1])["vector"]
+    assert (arrows.own == CONTACT_FORCE).all()
 
 
 def test_live_arrows_of_contacts_change_their_scale_where_it_does_not_suit() -> None:

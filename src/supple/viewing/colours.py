@@ -20,6 +20,7 @@ Rgb = tuple[int, int, int]
 ACTIVE: Rgb = (226, 74, 14)  #: reserved: of bodies whose joints are computed, and of nothing else in the page
 PICKED: Rgb = (190, 20, 170)  #: reserved in the same way: of the body that was clicked on
 FORCE: Rgb = (44, 70, 200)  #: reserved: of arrows that push,
+CONTACT_FORCE: Rgb = (124, 24, 132)  #: of those of contacts,
 TORQUE: Rgb = (0, 128, 168)  #: of rings that turn,
 SPRING: Rgb = (34, 139, 58)  #: and of springs
 RIGID: Rgb = (120, 138, 160)  #: of those that move with their parents

@@ -36,6 +36,7 @@ class Painter:
         """points: all that a motion reaches, for which the ground must be large enough."""
         self._view, self._size = view, (FINE * size[0], FINE * size[1])
         self.size, self._ground = size, ground
+        self._hulls: dict[int, tuple[Batch, Floats]] = {}  #: by batch, which is kept: the corners that throw its shadow
         self._paper = self._with_ground(ground, points)
 
     def draw(
@@ -48,8 +49,8 @@ class Painter:
         picture = self._paper.copy()
         pen = ImageDraw.Draw(picture)
         for batch in made:
-            if len(batch) and batch.kind != "solid":
-                self._shadows(pen, batch, *placed)
+            if len(batch):
+                (self._solid_shadows if batch.kind == "solid" else self._shadows)(pen, batch, *placed)
         items: list[Item] = []
         for batch, where, colours in (
             *((b, placed, b.colours(painted)) for b in made),
@@ -78,6 +79,21 @@ class Painter:
         for p, q, w, z in zip(a.tolist(), b.tolist(), width.tolist(), np.minimum(near, far).tolist()):
             if z > 1e-6:
                 _round(pen, _shorter([tuple(p), tuple(q)], CAP * w), SHADE, w)
+
+    def _solid_shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
+        """Of solids that move, each as if it were convex."""
+        mine = np.flatnonzero(batch.body >= 0)
+        if self._ground is None or not len(mine):
+            return
+        corners = self._hulls.setdefault(id(batch), (batch, _outermost(batch.vertices)))[1]
+        local = np.einsum("mij,mvj->mvi", batch.rotation[mine], batch.scale[mine, None] * corners)
+        turn, at = R[batch.body[mine]], r[batch.body[mine]]
+        at = at[:, None] + np.einsum("mij,mvj->mvi", turn, batch.begin[mine, None] + local)
+        thrown = self._ground.along(at.reshape(-1, 3), self._ground.turn @ SUN)
+        p, ahead = self._view.see(thrown, self._size)
+        for points, z in zip(p.reshape(*at.shape[:2], 2), ahead.reshape(at.shape[:2]).min(axis=1).tolist()):
+            if z > 1e-6:
+                pen.polygon([tuple(x) for x in _outermost(points).tolist()], fill=SHADE)
 
     def _items(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
         """What is to be drawn of a batch, as far as it is before the camera."""
@@ -177,6 +193,16 @@ class Painter:
                         pen.line([(at + i, y), (at + i, y + height - 1)], fill=mixed)
                     at += wide + round(0.4 * height)
                 pen.text((at, y - round(0.15 * height)), entry.text, fill=INK, font=font)
+
+
+def _outermost(vertices: Floats) -> Floats:
+    """Those of the convex hull, in a plane one after the other; all of them where it has no volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(vertices[ConvexHull(vertices).vertices])
+    except (QhullError, ValueError):
+        return vertices
 
 
 def _rows(legend: list[Entry], height: int, font: Any, room: float) -> list[list[tuple[Entry, int, int]]]:

@@ -20,7 +20,7 @@ from supple.model.model import Model
 from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.simulating.result import Result
 from supple.viewing.batch import Batch
-from supple.viewing.colours import ACTS, ANCHOR, FORCE, SPRING, TORQUE, Entry, Rgb
+from supple.viewing.colours import ACTS, ANCHOR, CONTACT_FORCE, FORCE, SPRING, TORQUE, Entry, Rgb
 from supple.viewing.shapes import Mesh, ball_radii, link_length, tree_size, turned
 
 Floats = NDArray[np.float64]
@@ -142,6 +142,11 @@ class Scenery:
         """The force whose arrow is the longest: a number to be shown."""
         return np.inf if self._typical is None else float(f"{CUT * self._typical:.2g}")
 
+    @property
+    def _colours(self) -> dict[str, Rgb]:
+        """By what batches are called; the arrows of contacts are told from pushes."""
+        return ACTS if self._typical is None else ACTS | {"vector": CONTACT_FORCE}
+
     def scale_by(self, typical: float) -> None:
         """Of contacts in a run that goes on: the typical force so far. Arrows change their scale where it is far from
         the one they are scaled by."""
@@ -166,7 +171,9 @@ class Scenery:
             "spring": coils,
             "anchor": held,
         }
-        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, thick, self._cut)}
+        if self.arrows is None:
+            return out
+        return out | {"vector": _vectors(self.arrows, time, per, thick, self._cut, self._colours["vector"])}
 
     def needing_room(self, model: Model, pose: Poses, time: float) -> list[Batch]:
         """What a picture must hold. Not the arrows of contacts: those of impacts are several times as long as bodies,
@@ -184,7 +191,7 @@ class Scenery:
             words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {unit} per metre{cut}"
             if name == "contact force":
                 words["force"] = "applied force"
-        out = [Entry(words.get(name, name), ACTS[name]) for name in names]
+        out = [Entry(words.get(name, name), self._colours[name]) for name in names]
         return [*out, Entry(f"not drawn: forces of {', '.join(self._others)}", None)] if self._others else out
 
     def _arrows_at(self, model: Model, pose: Poses, pushes: Placed, time: float, scale: float, arrow: float) -> Batch:
@@ -266,12 +273,12 @@ def usual_force(model: Model, arrows: Arrows | None = None) -> float:
     return weight if weight > 0.0 else 1.0
 
 
-def _vectors(arrows: Arrows, time: float, per: float, thick: float, cut: float) -> Batch:
+def _vectors(arrows: Arrows, time: float, per: float, thick: float, cut: float, colour: Rgb) -> Batch:
     """The arrows of a captured motion or of contacts, true to scale up to `cut`. per: metres a unit. Those that are
     shorter than they are wide are narrower."""
     at, vectors = arrows.at(time)
     long = per * np.minimum(np.linalg.norm(vectors, axis=1), cut)
-    return _along(_arrow(), at, vectors, long, np.minimum(thick, long), ACTS["vector"])
+    return _along(_arrow(), at, vectors, long, np.minimum(thick, long), colour)
 
 
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:

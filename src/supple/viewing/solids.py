@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rgb = tuple[int, ...]
 
+SIDES, FEW = 24, 100  #: of cylinders, and of capsules where there are no more than so many sizes of them; half else
 MANY_FACES = 200_000  #: of one mesh, beyond which it is not drawn: a page would not bear a robot of such
 
 
@@ -58,7 +59,7 @@ def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
     for (kind, mesh, size), visuals in groups.items():
         begun = monotonic()
         if kind != "mesh":
-            made = _solid(kind, size)
+            made = _solid(kind, size, SIDES if len(groups) <= FEW else SIDES // 2)
         elif patience > 0:
             made = _mesh(mesh)
         else:
@@ -130,8 +131,8 @@ def _scale(v: Visual) -> tuple[float, ...]:
     return (1.0, 1.0, 1.0)
 
 
-def _solid(kind: str, size: tuple[float, ...] | None) -> list[Part] | str:
-    """A solid of unit size (a capsule: of its own)."""
+def _solid(kind: str, size: tuple[float, ...] | None, sides: int = SIDES) -> list[Part] | str:
+    """A solid of unit size (a capsule: of its own, with so many sides)."""
     from trimesh import creation
 
     if kind == "box":
@@ -139,9 +140,9 @@ def _solid(kind: str, size: tuple[float, ...] | None) -> list[Part] | str:
     elif kind in ("sphere", "ellipsoid"):
         made = creation.icosphere(subdivisions=2)
     elif kind == "cylinder":
-        made = creation.cylinder(1.0, 1.0, sections=24)
+        made = creation.cylinder(1.0, 1.0, sections=SIDES)
     elif kind == "capsule" and size is not None:
-        made = creation.capsule(height=size[1], radius=size[0], count=[12, 12])
+        made = creation.capsule(height=size[1], radius=size[0], count=[sides // 2 + 2, sides])
         if made.bounds is None:  # it has no triangle
             return "a capsule of no size is not drawn"
         made.apply_translation(-made.bounds.mean(axis=0))
