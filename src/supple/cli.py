@@ -38,7 +38,7 @@ BENCHES = {
     "quasi-statics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
     "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
     "loops": "a robot whose feet are held",
-    "contact": "a crowd that falls and lies still, beside MuJoCo; finding contacts of up to a million links",
+    "contact": "crowds that fall and sleep and ragdolls, beside MuJoCo; long chains; contacts of up to a million links",
     "sweeps": "what a sweep adds to its runs, two processes beside one, a basin beside a loop over walk",
 }
 

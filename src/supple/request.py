@@ -148,14 +148,18 @@ class Request:
             **given,
         )  # fmt: skip
         if made is not None:
-            run.rods, run.ground = made.rods, made.ground if run.ground is None else run.ground
+            run.rods, run.ground = made.drawn_rods, made.ground if run.ground is None else run.ground
         return run
 
     def _contacts(self, made: Scene | None, method: str) -> Contacts | bool:
         """What touches what: as the scene has it, with its own ground; or as asked for."""
         asked = "--ground" if self.ground else "--contacts" if self.contacts else ""
         if made is not None and made.contacts is not None:
-            return made.contacts if asked or method in ("aba", "adaptive") else False
+            if method not in ("aba", "adaptive"):
+                raise StateError(
+                    f"bodies of {self.scene} touch, which method {method!r} does not know: aba, adaptive do"
+                )
+            return made.contacts
         if made is not None and asked and not made.model.shape_list:
             name = str(self.scene)
             others = scenes.TOUCHING.get(name) or "one that has some: " + ", ".join(scenes.TOUCHES)

@@ -118,6 +118,46 @@ def test_a_file_with_forces_from_both_places(arm, tmp_path):
     assert "to 0.3 s" in succeeds("run", "--resume", "run.h5", "--duration", "0.3", cwd=tmp_path)
 
 
+FOOT = """<robot name="foot"><link name="base">
+  <inertial><mass value="2"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision name="sole"><geometry><box size="0.3 0.2 0.1"/></geometry></collision></link>
+  <link name="one"><inertial><origin xyz="0 0 0.1"/><mass value="0.5"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="two"><inertial><origin xyz="0 0 0.1"/><mass value="0.5"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.2"/><geometry><sphere radius="0.02"/></geometry></collision></link>
+  <joint name="left" type="revolute"><parent link="base"/><child link="one"/><origin xyz="0 0.1 0"/><axis xyz="0 1 0"/>
+    <dynamics damping="1"/><limit lower="0.01" upper="1" effort="9" velocity="9"/></joint>
+  <joint name="right" type="revolute"><parent link="base"/><child link="two"/><origin xyz="0 -0.1 0"/>
+    <axis xyz="0 1 0"/><dynamics damping="1"/><limit lower="0.1" upper="1" effort="9" velocity="9"/></joint></robot>
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--method", "adaptive", "--active", "2")])
+def test_a_robot_on_the_ground(how, tmp_path):
+    """It stands where it begins; the same numbers as from Python, in the recording and in the table of contacts."""
+    (tmp_path / "foot.urdf").write_text(FOOT)
+    words = "run foot.urdf --ground --dt 0.002 --record run.h5 --joint-wrenches --duration"
+    shown = " ".join(succeeds(*words.split(), "0.5", *how, "--floating-base", cwd=tmp_path).split())
+    assert "at the end, the largest force" in shown
+    assert "joint 'right' began 0.1 rad beyond its limit, and so did 1 other" in shown
+    model = supple.load(tmp_path / "foot.urdf", floating_base=True)
+    options = {"method": "adaptive", "active": 2} if how else {}
+    r = supple.simulate(model, duration=0.5, dt=0.002, contacts=supple.Contacts(ground="below"), joint_wrenches=True,
+                        **options)  # fmt: skip
+    kept = supple.load_run(tmp_path / "run.h5")
+    np.testing.assert_array_equal(kept.q, r.q)
+    np.testing.assert_array_equal(kept.joint_wrenches, r.joint_wrenches)
+    np.testing.assert_allclose(sum(c.force for c in kept.contacts(-1)), (0, 0, 3.0 * 9.81), atol=0.05)
+    shown = succeeds("run", "--resume", "run.h5", "--duration", "0.6", cwd=tmp_path)
+    assert "to 0.6 s" in shown and ("measured" in shown) == bool(how)
+    succeeds("export", "run.h5", "--to", "csv", cwd=tmp_path)
+    rows = (tmp_path / "run.contacts.csv").read_text().splitlines()
+    assert {tuple(row.split(",")[1:3]) for row in rows[1:]} == {("sole", "ground")}
+    fixed = " ".join(succeeds("run", "foot.urdf", "--ground", "--duration", "0.01", cwd=tmp_path).split())
+    assert "the base is fixed to the world: --floating-base lets it fall" in fixed
+
+
 def test_stiff_joints_run_implicitly_and_it_is_said(arm, tmp_path):
     """One line before the run; the recording is resumed by the same integrator."""
     words = f"run {arm} --limits 1e9 --at elbow=0.5 --record run.h5 --duration"
@@ -230,6 +270,10 @@ BAD = {
     "run --config type.toml": "type.toml:2: dt must be a number, not 'slow'",
     "run --config scene.toml": "scene.toml:4: scene 'molecule': no parameter named 'joint'; did you mean 'joints'?",
     "run --config binary.toml": "binary.toml:2: not UTF-8 text",
+    "run arm.urdf --grund": "No such option: --grund (Possible options: --ground",
+    "run arm.urdf --ground": "no body of 'arm' that can move has a contact shape",
+    "run pendulum --ground": "leave --ground out, or run one that has some: falling-crowd",
+    "run rope --method dca": "bodies of rope touch, which method 'dca' does not know: aba, adaptive do",
     "run --resume no.h5": "no.h5 cannot be read",
     "run --resume arm.urdf": "not a recording",
     "run arm.urdf --record no/run.h5": "cannot be written",

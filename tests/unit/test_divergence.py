@@ -226,3 +226,15 @@ def test_rounding_of_a_single_body_at_rest_is_no_divergence():
     guard = EnergyGuard(Dynamics(model, "aba"), model.neutral(), 0.0, 0.0)
     assert guard.check(np.full(4, 5e-18), np.full(4, 3e-14)) is None
     assert guard.check(np.array([1.0]), np.array([1.0])) == 0
+
+
+def test_moments_that_a_file_has_wrong_make_no_warnings(tmp_path):
+    """Of a body by itself, from which its size follows: those of a finger of iCub are negative."""
+    (tmp_path / "finger.urdf").write_text(
+        '<robot name="finger"><link name="base"/><link name="tip"><inertial><mass value="0.1"/>'
+        '<inertia ixx="-1e-6" iyy="-1e-6" izz="-1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="j" type="prismatic"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/>'
+        '<limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>'
+    )
+    run = supple.simulate(supple.load(tmp_path / "finger.urdf"), duration=0.1)  # warnings are errors here
+    assert run.q[-1, 0] == pytest.approx(-0.5 * 9.81 * 0.01)

@@ -172,3 +172,23 @@ def test_a_scene_has_as_many_bodies_as_is_told_before(name: str):
         assert scenes.n_bodies(name, given) == scenes.NAMES[name](**given).model.n_bodies
     usual = {"crowd": 17_800, "falling-crowd": 17_800, "millipede": 13_000, "molecule": 50_000, "compass": 2}
     assert name not in usual or scenes.n_bodies(name, {}) == usual[name]
+
+
+def test_a_scene_that_is_stepped_by_hand_has_its_motors():
+    """All forces that last, not only pushes and springs: without its motors, this robot collapses."""
+    scene = scenes.standing_robot()
+    robot = scene.adaptive_dynamics(active=11)
+    robot.run(0.5, scene.dt)
+    run = supple.simulate(scene.model, scene.q0, duration=0.5, dt=scene.dt, method="adaptive", active=11,
+                          forces=scene.all_forces(), contacts=scene.contacts)  # fmt: skip
+    np.testing.assert_array_equal(robot.q, run.q[-1])
+    assert robot.q[2] > 0.7
+    with pytest.raises(supple.StateError, match="does not take <Controller"):
+        scene.quasi_statics()
+
+
+@pytest.mark.parametrize("name", scenes.TOUCHES)
+def test_shapes_have_names_by_which_they_can_be_told(name: str):
+    few = {"falling-crowd": {"rows": 1, "columns": 1}, "pile": {"chains": 2, "links": 3}}.get(name, {})
+    model = scenes.NAMES[name](**few).model
+    assert not [x.name for x in model.shape_list if x.name.startswith("shape")]

@@ -286,7 +286,8 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     request.duration, request.steps = asked.duration, asked.steps
     if request.duration is None and request.steps is None:
         request.duration = ended
-    return follow(request.simulation(model), path, resume=True, progress=True)
+    run = request.simulation(model)
+    return _with_measured(run, follow(run, path, resume=True, progress=True))
 
 
 def _drawable(path: Path) -> None:
@@ -366,6 +367,7 @@ def _began_beyond(result: Result) -> list[str]:
     changes the energy."""
     from supple.contact.judging import DEEPEST
     from supple.model.manifold import layout
+    from supple.model.model import count
 
     first = result.segments[0]
     model, words = first.model, []
@@ -377,7 +379,7 @@ def _began_beyond(result: Result) -> list[str]:
             joint = model.joints[int(model.dof_body[dofs[k]])]
             unit = "m" if joint.type == "prismatic" else "rad"
             others = sum(x > DEEPEST for x in beyond) - 1
-            more = f", {others} others too" if others else ""
+            more = f", and so did {count(others, 'other')}" if others else ""
             words.append(f"joint {joint.name!r} began {beyond[k]:.3g} {unit} beyond its limit{more}")
     if len(first) > 1 and result.about.get("every", 1) == 1:
         deepest = min(result.contacts(1), key=lambda c: c.gap, default=None)

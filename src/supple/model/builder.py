@@ -241,13 +241,17 @@ class ModelBuilder:
     ) -> None:
         """Fix a shape to a body (None: the world), by which it touches others in runs with contacts.
 
-        kind and size: "sphere" (radius), "capsule" and "cylinder" (radius, length along z), "box" (edge lengths),
-        "hull" of `points` (k, 3); on the world also "plane" (solid below z = 0) and "heights" (edge lengths along x and
-        y; `points` (rows, columns) are the heights).
-        friction: Coulomb's coefficient; None: what the other shape says, 1 if that is None, too. restitution: from 0 to
-        1. Of two shapes that touch, the larger count.
-        margin: it touches this far outside its surface. group, mask: two shapes may touch if the group of one and the
-        mask of the other have a bit in common. apart: names of shapes that it never touches.
+        kind and size, in metres: "sphere" (radius), "cylinder" (radius, length along z), "capsule" (radius, length of
+        its straight part along z), "box" (edge lengths), "hull" (no size: the convex hull of `points` (k, 3)); on the
+        world also "plane" (no size: solid below its z = 0) and "heights" (edge lengths along x and y; `points` (rows
+        along y, columns along x) are the heights).
+        position, rotation: its frame in that of the body; rotation is 3x3 or a quaternion (x, y, z, w).
+        name: by which contacts and filters know it; "shape0", "shape1", ... by default.
+        friction: Coulomb's coefficient. Of two shapes that touch, the larger one counts; None means that of the other
+        shape, and 1 if both are None. restitution: from 0, no bounce, to 1; of two shapes, the larger one counts.
+        margin: it touches this far outside its surface, in metres; the margins of two shapes are added.
+        group, mask: bits; two shapes may touch if the group of one and the mask of the other have a bit in common.
+        apart: names of shapes that it never touches.
         """
         name = f"shape{len(self._shapes)}" if name is None else name
         given = dict(name=name, kind=kind, size=sound_size(f"shape {shown(name)}", kind, size), friction=friction)

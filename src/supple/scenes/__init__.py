@@ -80,8 +80,8 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "walker-by-contact": walker_by_contact,
 }
 
-TOUCHES = ("falling-crowd", "pile", "rope", "standing-robot", "walker-by-contact")  #: those that have contacts
-#: What of these to run instead of others.
+TOUCHES = ("falling-crowd", "pile", "rope", "standing-robot", "walker-by-contact")  #: scenes with contacts
+#: Scenes with contacts to use instead of others.
 TOUCHING = {"crowd": "falling-crowd", "compass": "walker-by-contact", "simplest-walker": "walker-by-contact"}
 
 #: How many bodies they have, by their parameters.

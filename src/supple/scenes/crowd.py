@@ -88,6 +88,7 @@ def make_people(
     gravity: ArrayLike = (0.0, 0.0, 0.0),
     stiffness: Floats | float = 0.0,
     dress: Callable[[ModelBuilder, int, float], None] | None = None,
+    name: str = "crowd",
 ) -> Model:
     """People of given sizes, as shares of the skeleton's; damping, stiffness: of its joints, whose springs are at rest
     where somebody stands at ease. dress: adds shapes to a person of a number and a size."""
@@ -103,7 +104,7 @@ def make_people(
     position = scaled(person.position, 1)
     position[root] = 0.0  # a free joint says where its body is
     above = person.parent + n * np.arange(count)[:, None]
-    b = ModelBuilder("crowd", gravity=gravity)
+    b = ModelBuilder(name, gravity=gravity)
     b.add_bodies(
         np.where(root, -1, above.ravel()),
         person.joint * count,

@@ -1,4 +1,4 @@
-"""A crowd on a floor, pushed over: people fall, some of them over others, and lie still."""
+"""A crowd on a floor is pushed over: people fall, some of them on others, and come to rest."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from supple.scenes.crowd import ACTIVE, AT, GRAVITY, SIZES, joint_damping, make_
 from supple.scenes.scene import Floats, Pushes, Scene, SeedNumber, Some
 from supple.scenes.skeleton import skeleton
 
-PUSH = (220.0, 420.0)  #: newtons: the least and the most that somebody is pushed with
-SECONDS = 0.3  #: that a push lasts
-WAVE = (0.2, 2.2)  #: seconds in which pushes run through the crowd, from the front to the back
+PUSH = (220.0, 420.0)  #: newtons: the range of pushes
+SECONDS = 0.3  #: duration of a push
+WAVE = (0.2, 2.2)  #: seconds: start times of pushes, from the front to the back of the crowd
 DURATION = 6.0
 FRICTION = 0.8
-#: Newton metres a radian of the springs that hold a person upright, and seconds: their dampers, relative to them.
+#: N m/rad of the springs that hold a person upright, by limb.
 HOLD = {
     "foot": 500.0, "shank": 700.0, "thigh": 700.0, "loin": 600.0, "waist": 500.0, "chest": 400.0, "neck": 60.0,
     "head": 40.0, "collar": 60.0, "upper arm": 15.0, "forearm": 8.0, "palm": 2.0,
 }  # fmt: skip
-FINGER, SLACK = 0.2, 0.06
-#: What touches: capsules along limbs; hands and feet are boxes: of what edges, and where.
+FINGER, SLACK = 0.2, 0.06  #: the same for other limbs; seconds: damping relative to stiffness
+#: Contact shapes: capsules along limbs; hands and feet are boxes with these edges and positions.
 ROUND = ("pelvis", "waist", "chest", "head", "upper arm", "forearm", "thigh", "shank")
 SQUARE = {"foot": ((0.24, 0.09, 0.04), (0.05, 0.0, -0.06)), "palm": ((0.08, 0.03, 0.17), (0.0, 0.0, -0.095))}
 
@@ -39,11 +39,11 @@ SQUARE = {"foot": ((0.24, 0.09, 0.04), (0.05, 0.0, -0.06)), "palm": ((0.08, 0.03
 @checked
 def falling_crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> Scene:
     """rows x columns people (89 bodies and 95 degrees of freedom each) stand on a floor, no two alike, held upright by
-    springs in their joints. A wave of pushes at the chest runs through the crowd: they fall, and lie still."""
+    springs in their joints. A wave of pushes at the chest runs through the crowd: they fall, and come to rest."""
     count, rng = rows * columns, np.random.default_rng(seed)
     room(count * len(skeleton().names))
     size = rng.uniform(1 - SIZES, 1 + SIZES, count)
-    model = make_people(size, joint_damping() + SLACK * _hold(), GRAVITY, _hold(), _dress)
+    model = make_people(size, joint_damping() + SLACK * _hold(), GRAVITY, _hold(), _dress, "falling crowd")
     chest = np.array([model.body_index(f"person {i} chest") for i in range(count)])
     way = np.pi * rng.uniform(-1.0, 1.0, count)
     force = rng.uniform(*PUSH, count)[:, None] * np.stack([np.cos(way), np.sin(way), 0 * way], axis=1)
@@ -58,20 +58,21 @@ def falling_crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> 
 
 
 def _limb(name: str) -> str:
-    """The limb of a body: without its side, and without what in a joint it is."""
+    """The limb of a body: its name without the side, and without the part of a joint."""
     return name.removeprefix("right ").removeprefix("left ").split(" joint ")[0]
 
 
 @cache
 def _hold() -> Floats:
-    """(n,) of the joints of the skeleton."""
+    """(n,) stiffness of the joints of the skeleton."""
     person = skeleton()
     values = [HOLD.get(_limb(name), FINGER) for name in person.names]
     return np.where(person.parent < 0, 0.0, values)
 
 
 def _with_arms_beside(model: Model, q: Floats) -> Floats:
-    """q, where people whose limbs would begin inside them stand more at ease: by half, and again, until none do."""
+    """q, with people whose limbs would overlap their own bodies moved halfway to a relaxed posture, repeatedly, until
+    nothing overlaps."""
     person, turning = len(skeleton().names), model.joint_type == JointType.REVOLUTE
     ease, room = model.neutral(), ContactRoom(model, np.zeros((0, LAW)), Contacts())
     ease[model.q_index[turning]] = np.tile(skeleton().ease, model.n_bodies // person)[turning]
@@ -100,10 +101,12 @@ def _capsules() -> dict[int, tuple[float, float, Floats, NDArray[np.float64]]]:
 
 
 def _dress(b: ModelBuilder, i: int, size: float) -> None:
-    """The shapes of person i."""
+    """Adds the shapes of person i."""
     names = skeleton().names
     for k, (radius, length, at, turn) in _capsules().items():
-        b.add_shape(f"person {i} {names[k]}", "capsule", (size * radius, size * length), size * at, turn)
+        limb = f"person {i} {names[k]}"
+        b.add_shape(limb, "capsule", (size * radius, size * length), size * at, turn, name=limb)
     for side in ("right", "left"):
         for limb, (edges, place) in SQUARE.items():
-            b.add_shape(f"person {i} {side} {limb}", "box", [size * x for x in edges], size * np.array(place))
+            end = f"person {i} {side} {limb}"
+            b.add_shape(end, "box", [size * x for x in edges], size * np.array(place), name=end)

@@ -1,4 +1,4 @@
-"""Chains and ropes of capsules that fall on a floor, and over a bar."""
+"""Chains and ropes of capsules that fall on a floor and over a bar."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from supple.scenes.scene import NO_PUSHES, Floats, Scene, SeedNumber, Some
 
 LINK, THICK, MASS = 0.12, 0.025, 0.1  #: metres from joint to joint, radius; kilograms
 DAMPING, FRICTION = 2e-3, 0.6
-BAR, HEIGHT = 0.15, 1.2  #: radius of the bar, and where its middle is
+BAR, HEIGHT = 0.15, 1.2  #: radius of the bar, and height of its axis
 SPACING = 0.35  #: metres from chain to chain, and from layer to layer
 
 
 def _add_rope(b: ModelBuilder, links: int, name: str) -> None:
-    """A free rope along x, that bends about y and z in turn."""
+    """A rope along x with a free root; its hinges are about y and z alternately."""
     inertia = MASS * np.array([0.5 * THICK**2, *[LINK**2 / 12 + THICK**2 / 4] * 2])
     turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # z of a capsule along x
     for i in range(links):
@@ -33,7 +33,8 @@ def _add_rope(b: ModelBuilder, links: int, name: str) -> None:
                 f"{name} {i}", parent=f"{name} {i - 1}", joint="revolute", axis=axis, position=(LINK, 0.0, 0.0),
                 damping=DAMPING, **how,
             )  # fmt: skip
-        b.add_shape(f"{name} {i}", "capsule", (THICK, LINK - THICK), (0.5 * LINK, 0.0, 0.0), turn, friction=FRICTION)
+        size, middle = (THICK, LINK - THICK), (0.5 * LINK, 0.0, 0.0)
+        b.add_shape(f"{name} {i}", "capsule", size, middle, turn, name=f"{name} {i}", friction=FRICTION)
 
 
 def _rods(model: Model) -> Floats:
@@ -42,7 +43,7 @@ def _rods(model: Model) -> Floats:
 
 @checked
 def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
-    """Chains of capsules fall on a floor and on each other, and lie still."""
+    """Chains of capsules fall on a floor and on each other, and come to rest."""
     room(chains * links)
     b, rng = ModelBuilder("pile"), np.random.default_rng(seed)
     for k in range(chains):
@@ -63,7 +64,7 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
 
 @checked
 def rope(links: Some = 40) -> Scene:
-    """A rope falls across a round bar above a floor, a third of it on one side: it slides off, or stays by friction."""
+    """A rope falls across a round bar above a floor, off-centre: it slides off, or friction holds it."""
     b = ModelBuilder("rope")
     _add_rope(b, links, "rope")
     turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # z along y

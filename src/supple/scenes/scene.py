@@ -16,6 +16,7 @@ from supple.contact.settings import Contacts
 from supple.exact.kinematics import poses
 from supple.exact.wrench import wrench
 from supple.model.model import Model, count, listed
+from supple.simulating.drivers import load_stepper
 from supple.simulating.events import Event
 from supple.simulating.forces import Push, Spring
 
@@ -106,12 +107,18 @@ class Scene:
     method: str = "aba"  #: of simulate, unless another one is named
     quasi_static_dt: float | None = None  #: of a step of quasi-statics, thousands of which make a smooth motion
     adaptive: Mapping[str, Any] = field(default_factory=lambda: {"error": 0.01})  #: settings of adaptive dynamics
-    contacts: Contacts | None = None  #: what touches what
+    contacts: Contacts | None = None  #: settings of contact; None: without contacts
+    solid: bool = False  #: bodies are drawn by their contact shapes, not between the points of `rods`
 
     def __repr__(self) -> str:
         acts = [count(len(self.pushes), "push"), count(len(self.springs), "spring"), count(len(self.forces), "force")]
         said = ", ".join(x for x in acts if not x.startswith("0 ")) or "no forces"
         return f"<Scene: {repr(self.model)[1:-1]}; {said}; {self.method}, {self.duration:g} s, dt={self.dt:g}>"
+
+    @property
+    def drawn_rods(self) -> Floats | None:
+        """The rods that are drawn; None where bodies are drawn by their shapes."""
+        return None if self.solid else self.rods
 
     def step_of(self, method: str) -> float:
         """dt of a step by a method."""
@@ -125,22 +132,19 @@ class Scene:
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
         """The scene under its forces, ready to be stepped: all but those that act for a limited time only."""
         qs = QuasiStatics(self.model, self.q0, error, measure)
-        self._push(qs)
+        load_stepper(qs, self._lasting(), None)
         return qs
 
     def adaptive_dynamics(self, active: int | Sequence[str | int] | None = None, **settings: Any) -> AdaptiveDynamics:
         """The scene under its forces, ready to be stepped: all but those that act for a limited time only. settings:
         what AdaptiveDynamics takes."""
         ad = AdaptiveDynamics(self.model, self.q0, self.v0, active, **{"contacts": self.contacts} | settings)
-        self._push(ad)
+        load_stepper(ad, self._lasting(), None)
         return ad
 
-    def _push(self, body: QuasiStatics | AdaptiveDynamics) -> None:
-        for push in self.pushes.described():
-            if push.always:
-                body.apply(push.body, force=push.force, point=push.point)
-        for b, a, k, p, d in self.springs.each():
-            body.spring(b, a, k, p, d if isinstance(body, AdaptiveDynamics) else 0.0)
+    def _lasting(self) -> list[Any]:
+        """The forces that always act."""
+        return [x for x in self.all_forces() if not isinstance(x, Push) or x.always]
 
     def wrenches(self, q: ArrayLike) -> Floats:
         """(n_bodies, 6) all pushes and springs at a position, at rest, as forward_dynamics takes them."""

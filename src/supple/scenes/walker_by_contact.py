@@ -1,18 +1,19 @@
-"""The compass biped of compass.py, whose feet are held by contact and friction alone: no root changes, no events.
+"""The compass biped of compass.py, with feet held by contact and friction only: no root changes, no events.
 
-Legs of one length scuff the ground: a foot that swings is a few millimetres below it before it passes the other one.
-Walkers that were built walk over stepping stones, and so does this one: over a checkerboard whose squares are a step
-long. Each foot has a row of its own, side by side, and between two squares of a row is a pit:
+Legs of equal length scuff the ground: a swinging foot is a few millimetres below it before it passes the other one.
+Experimental walkers use stepping stones, and so does this one: a checkerboard whose squares are a step long. Each foot
+has its own row, side by side, with a pit between two squares of a row:
 
     left    ####....####....####....
     right   ....####....####....####       -> down the slope
 
-A foot comes down a little beyond the middle of a square; the next one of its row begins where it has passed the other.
+A foot lands a little beyond the middle of a square; the next square of its row begins after it has passed the other
+foot.
 
-Feet have a restitution, of next to nothing: so a step of time ends where a foot touches down, and the impact is one of
-both feet at that instant, as where roots change. (Without, it would be spread over two steps, of which the first stops
-the foot along the ground, and presses the other one on it: lengths of steps would scatter by half a percent, however
-short steps of time are.)
+Feet have a tiny restitution, so that a part of a time step ends at touchdown and both feet take part in the impact, as
+where roots change. Without it, an impact would be spread over two time steps, the first of which stops the foot
+tangentially and presses the other one on the ground: stride lengths would scatter by half a percent, however short the
+time steps.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ from supple.simulating.result import Result
 from supple.walking.gaits import gait
 from supple.walking.walkers import Walker
 
-BEHIND = 0.6  #: of a step: where a square begins, behind the foot that comes down on it
-APART, WIDE, THICK = 0.2, 0.15, 0.05  #: of the length: from foot to foot; of squares
-POINT = 1e-6  #: of the length: the radius of a foot
+BEHIND = 0.6  #: of a stride: from where a square begins to where a foot lands on it
+APART, WIDE, THICK = 0.2, 0.15, 0.05  #: of the leg length: between the feet; width and thickness of squares
+POINT = 1e-6  #: of the leg length: the radius of a foot
 DULL = 1e-9  #: the restitution of feet
 SIZES = ("hip_mass", "leg_mass", "length", "leg_center", "gravity")
 
 
 @checked
 def walker_by_contact(slope: Annotated[float, BETWEEN] = SLOPE, steps: Some = 8) -> Scene:
-    """The compass biped on its gait down a slope of so many radians, over stepping stones for so many steps.
+    """The compass biped walks down a slope, in radians, over stepping stones, for a number of steps.
 
-    It is that of `compass`, which changes its root where a foot lands; here contact and friction alone hold its feet.
+    It is the walker of `compass`, which changes its root where a foot lands; here contact and friction hold its feet.
     """
     found = gait(compass(slope, start="cycle"))
     walker, step = found.walker, found.step_length
@@ -54,7 +55,7 @@ def walker_by_contact(slope: Annotated[float, BETWEEN] = SLOPE, steps: Some = 8)
         for leg, side, z in (("left", 1, 0.0), ("right", -1, -length)):
             place = (0.0, 0.5 * side * APART * length, z)
             b.add_shape(leg, "sphere", (POINT * length,), place, name=f"{leg} foot", restitution=DULL)
-        for i in range(-1, steps + 1):  # the right foot stands on square 0, the left one has left the one behind
+        for i in range(-1, steps + 1):  # the right foot stands on square 0, the left one has left square -1
             side = 1 if i % 2 else -1
             middle = ((i + 0.5 - BEHIND) * step, 0.5 * side * APART * length, -(0.5 * THICK + POINT) * length)
             size = (step, WIDE * length, THICK * length)
@@ -80,7 +81,7 @@ def free_state(walker: Walker) -> tuple[Floats, Floats]:
 
 
 def footfalls(result: Result) -> tuple[Floats, Floats]:
-    """(k,) when feet came down in a run that keeps every step, and (k, 3) where; the first stood already."""
+    """(k,) times and (k, 3) positions of footfalls, in a run that stores every step; the first foot stands already."""
     times, places = [], []
     standing: set[str] = set()
     for i, time in enumerate(result.times):

@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """A point where two shapes touch: result.contacts(i). Vectors are in world coordinates; lengths in m, forces in N,
-    velocities in m/s. Gap, point and normal are those where forces acted: in the middle of the step, or of its last
-    part if it was divided."""
+    """A point where two shapes touch: result.contacts(i). A shape of the world is always the other one. Vectors are in
+    world coordinates; lengths in m, forces in N, velocities in m/s. Gap, point and normal are those where forces acted:
+    in the middle of the step, or of its last part if it was divided."""
 
     shape: str
     other: str
@@ -39,6 +39,19 @@ class Contact:
 
     def __repr__(self) -> str:
         return f"<Contact of {quoted(self.shape)} and {quoted(self.other)}: force {listed(self.force)}>"
+
+
+def world_last(rows: Floats, fixed: NDArray[np.bool_]) -> Floats:
+    """Rows in which a shape that is fixed to the world is the second one, so that forces are those on bodies. fixed: by
+    shape."""
+    one, two = rows[:, :2].astype(np.int64).T
+    swapped = fixed[one] & ~fixed[two]
+    if not swapped.any():
+        return rows
+    out = rows.copy()
+    out[swapped, :2] = rows[swapped, 1::-1]
+    out[swapped, 6:] *= -1.0  # normal, force and slip
+    return out
 
 
 def contacts_from(rows: Floats, names: Sequence[str]) -> list[Contact]:

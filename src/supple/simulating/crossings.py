@@ -218,7 +218,8 @@ class Track:
             raise SimulationError(
                 f"event {self._event.name!r} happens ever faster: the last two were {seen.flight:.3g} s apart, and "
                 f"after {seen.last:.9g} s they cannot be distinguished any more; let `then` return 'stop', or a model "
-                "that holds the body once it is slow; if the body should pass through, use a smaller dt",
+                "that holds the body once it is slow, or give the body a shape and use simulate(..., contacts=...), by "
+                "which it comes to rest; if it should pass through, use a smaller dt",
                 seen.last,
             )
         self._turns[-1] = time, replace(seen, origin=0, rebounded=side == seen.origin)

@@ -92,6 +92,11 @@ class Dynamics(Pointing):
         assert isinstance(room, ContactRoom)
         return room
 
+    @cached_property
+    def fixed_shapes(self) -> NDArray[np.bool_]:
+        """Whether each shape of the room is fixed to the world."""
+        return np.array([x.body < 0 for x in self.room.shapes], dtype=bool)
+
     def closed(self, time: float, state: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         """q and v with loops closed, if there are any."""
         return state if self._closing is None else self._closing(time, state)
@@ -204,7 +209,7 @@ class EnergyGuard:
     def __init__(self, dynamics: Dynamics, q: Floats, kinetic: float, potential: float) -> None:
         model, at = dynamics.model, poses(dynamics.model, q).position
         size = float(np.linalg.norm(at - at.mean(axis=0), axis=1).max() + np.linalg.norm(model.com, axis=1).max())
-        moments, heavy = np.trace(model.inertia, axis1=1, axis2=2), model.mass > 0.0
+        moments, heavy = np.trace(model.inertia, axis1=1, axis2=2).clip(min=0.0), model.mass > 0.0
         size = max(size, float(np.sqrt(moments[heavy] / model.mass[heavy]).max(initial=0.0)))  # of a body by itself
         weight = model.total_mass * float(np.linalg.norm(model.gravity))
         self._begun, self._potential, self._most = kinetic + potential, potential, kinetic

@@ -26,6 +26,7 @@ from supple.integrating.closing import closed_at_first
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
+from supple.simulating.contacts import world_last
 from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard
@@ -535,6 +536,8 @@ class Simulation:
             carried = np.zeros((0, piece.model._n_carrying, 6)) if self.joint_wrenches else None
             forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
             return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
+        if piece.touches is not None:
+            piece.touches = [world_last(rows, f.fixed_shapes) for rows in piece.touches]
         kinetic, potential = f.energies(piece.q, piece.v)
         states = piece.times, piece.q, piece.v, piece.touches, piece.limits
         wrenches = f.joint_wrenches(*states) if self.joint_wrenches else None
