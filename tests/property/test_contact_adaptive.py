@@ -140,21 +140,37 @@ def test_copies_pickles_and_restored_runs_go_on_alike(links: int, restitution: f
     assert len(other.touches) == 0 and other.stats.energy_gain == 0.0
 
 
-@pytest.mark.parametrize("seed", [4, 6, 9, 11])
-def test_it_does_not_matter_in_how_many_calls_steps_are_taken(seed: int) -> None:
-    """The first step of a call looks for touches itself, others go on with what the step before found where it ended:
-    that is the same."""
-    model = chains(5, 3)
-    whole = AdaptiveDynamics(model, strewn(model, seed, apart=0.25), active=5, contacts=FLOOR, update_every=1)
+def assert_same_in_single_steps(whole: AdaptiveDynamics, calls: int) -> None:
+    """Calls of five steps each, compared with the same steps one by one."""
     split = copy.deepcopy(whole)
-    for _ in range(60):
+    for _ in range(calls):
         whole.run(0.01, dt=2e-3)
         for _ in range(5):
             split.step(2e-3)
         assert split.stats == whole.stats
         np.testing.assert_array_equal(split.q, whole.q)
         np.testing.assert_array_equal(split.touches, whole.touches)
+
+
+@pytest.mark.parametrize("seed", [4, 6, 9, 11])
+def test_it_does_not_matter_in_how_many_calls_steps_are_taken(seed: int) -> None:
+    """The first step of a call looks for touches itself, others go on with what the step before found where it ended:
+    that is the same."""
+    model = chains(5, 3)
+    whole = AdaptiveDynamics(model, strewn(model, seed, apart=0.25), active=5, contacts=FLOOR, update_every=1)
+    assert_same_in_single_steps(whole, 60)
     assert len(whole.touches) > 0
+
+
+@pytest.mark.parametrize(("seed", "active", "turns"), [(3, 8, 0), (17, 8, 0), (22, 8, 0), (55, 8, 0), (22, 12, 10**8)])
+def test_it_does_not_matter_in_how_many_calls_overlap_is_removed(seed: int, active: int, turns: int) -> None:
+    """How far bodies are moved apart depends on their energies, which are found again where a call begins. turns: of a
+    hinge; sines of large angles, and of others in the same group of four, are computed in another way."""
+    model = chains(3, 4)
+    q, v = strewn(model, seed, height=0.05, apart=0.1), 0.5 * np.random.default_rng(seed).normal(size=model.nv)
+    q[model.q_index[8]] += turns * 2 * np.pi
+    whole = AdaptiveDynamics(model, q, v, active=active, contacts=FLOOR, update_every=5)
+    assert_same_in_single_steps(whole, 10)
 
 
 def path_between(model: Model, a: int, b: int) -> set[int]:
@@ -232,6 +248,29 @@ def test_bodies_that_stray_meet_all_others_again(seed: int) -> None:
         lists, pairs = touching.stamp, touching.n_pairs
         body.run(2e-3, dt=2e-3)
         strays += touching.stamp == lists and touching.n_pairs > pairs
+        found += assert_finds_all(body, room)
+    assert strays > 3 and found > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_links_that_stray_from_their_own_tree_meet_the_ground(seed: int) -> None:
+    """Chains that fall, and in which torques act for a while: first their links move relative to each other farther
+    than was expected, which concerns pairs of the same chain alone, and then farther from where they were."""
+    model, rng = chains(6, 4), np.random.default_rng(seed)
+    q, contacts = strewn(model, seed, height=0.5, apart=0.6), Contacts(ground=0.0, limits=False, sleep=0.0)
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+    body = AdaptiveDynamics(model, q, active=24, update_every=1000, contacts=contacts, check_energy=False)
+    body.run(2e-3, dt=2e-3)
+    assert body._hybrid.touches is not None
+    touching = body._hybrid.touches.struct
+    for joint in np.flatnonzero(model.parent >= 0):
+        body.torque(int(joint), 0.3 * rng.normal())
+    strays = found = 0
+    for _ in range(150):
+        lists, reach, own = touching.stamp, touching.boxes["reach"].copy(), touching.boxes["strays"].copy()
+        body.run(2e-3, dt=2e-3)
+        alone = (touching.boxes["strays"] > own) & (touching.boxes["reach"] == reach)
+        strays += touching.stamp == lists and alone.any()
         found += assert_finds_all(body, room)
     assert strays > 3 and found > 100
 

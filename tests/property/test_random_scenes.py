@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.law_of_contact import Verdict
-from tests.random_scenes import judge_scene, stack
+from supple import Contacts
+from tests.law_of_contact import Judge, Verdict
+from tests.random_scenes import judge_scene, scene, stack
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -21,6 +22,20 @@ def test_the_law_of_contact_holds_at_every_step_of_random_scenes(seed: int) -> N
     assert verdict.fault < 1e-5 and verdict.differ < 1e-11
     assert max(verdict.overlap) < 1e-3 and max(verdict.beyond) < 5e-4 and verdict.unseen < 1e-4
     assert max(verdict.rise) < 1e-3
+
+
+@pytest.mark.parametrize("friction", [1e-12, 100.0, 1e3])
+def test_the_law_of_contact_holds_however_smooth_or_rough_bodies_are(friction: float) -> None:
+    """Friction of 1,000 stands for bodies that never slide: cones are so flat that normal forces hardly matter beside
+    friction, but shapes must not sink into each other, and a solution is found."""
+    verdict = Verdict()
+    for number in (6, 12, 19, 20, 22):
+        model, q, v, h = scene(5, number)
+        Judge(model, q, v, Contacts(friction=friction), verdict, f"scene {number}").run(0.4, h)
+    assert not verdict.refused and verdict.steps > 300
+    assert verdict.pull == 0.0 and verdict.cone < 1e-14
+    assert verdict.fault < 1e-5 and verdict.differ < 1e-11
+    assert max(verdict.overlap) < 1e-3 and max(verdict.beyond) < 5e-4 and verdict.unseen < 1e-4
 
 
 def test_a_judged_stack_stands() -> None:

@@ -33,10 +33,10 @@ def touching_trees(rng: np.random.Generator, trees: int, size: int, touches: int
     return Y, np.repeat(np.arange(trees), size)
 
 
-def solved(
-    Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bias: np.ndarray, tolerance: float = 1e-8
-) -> np.ndarray:
-    """The touches, solved from nothing; by convex problems, if nothing else does."""
+def attempted(
+    Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bias: np.ndarray, tolerance: float
+) -> tuple[np.ndarray, float]:
+    """The touches, solved from nothing; by convex problems, if nothing else does. And the fault that is left."""
     n, _, nv = Y.shape
     touches, entries = Touch.zeros(n), Entry.zeros(n * nv)
     at = 0
@@ -58,10 +58,17 @@ def solved(
     solve = solve_touches.load()
     for _ in range(30):  # patterns, lists and numbers grow one after the other, island by island
         touches["lam"] = 0.0
-        worst = solve(scene.address, 2000, tolerance, tolerance > 1e-8)
+        worst = tolerance * solve(scene.address, 2000, tolerance, 1.0, tolerance > 1e-8)
         if worst >= 0.0:
             break
         make_room(blocks)
+    return touches, worst
+
+
+def solved(
+    Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bias: np.ndarray, tolerance: float = 1e-8
+) -> np.ndarray:
+    touches, worst = attempted(Y, tree, mu, free, bias, tolerance)
     assert 0.0 <= worst <= tolerance
     return touches
 
@@ -111,6 +118,34 @@ def test_convex_problems_settle_where_touches_cross(seed: int) -> None:
     solved(Y, np.zeros(Y.shape[2], dtype=np.int64), mu, free, bias, tolerance)
 
 
+@pytest.mark.parametrize("rough", [1e-12, 10.0, 100.0, 1e3])
+def test_what_counts_as_solved_keeps_the_law_however_rough_it_is(rough: float) -> None:
+    """Each part of the law by itself, as velocities from the dense matrix: none is hidden behind another one that
+    friction makes a thousand times larger."""
+    count = 0
+    for seed in range(60):
+        Y, mu, free, bias = crossed(seed)
+        mu = np.where(mu > 0.0, rough, 0.0)
+        tolerance = 1e-5 * float(np.linalg.norm(free, axis=1).max())
+        touches, worst = attempted(Y, np.zeros(Y.shape[2], dtype=np.int64), mu, free, bias, tolerance)
+        if not worst <= tolerance:
+            continue
+        count += 1
+        lam, W = touches["lam"], touches["W"][:, 0]
+        u = free + Y @ np.einsum("kij,ki->j", Y, lam)
+        opens, slip, across = u[:, 0] + bias, np.hypot(u[:, 1], u[:, 2]), np.hypot(lam[:, 1], lam[:, 2])
+        assert (lam[:, 0] >= 0.0).all() and (across <= mu * lam[:, 0] * (1 + 1e-12)).all()
+        assert opens.min() > -1.01 * tolerance
+        assert np.minimum(W * lam[:, 0], opens).max() < 1.01 * tolerance
+        # it sticks, or friction is what the slip says, or the slip where friction says
+        against = -(mu * lam[:, 0] / np.maximum(slip, 1e-300))[:, None] * u[:, 1:]
+        wrong = W * np.linalg.norm(lam[:, 1:] - against, axis=1)
+        beside = np.linalg.norm(u[:, 1:] + (slip / np.maximum(across, 1e-300))[:, None] * lam[:, 1:], axis=1)
+        beside += W * (mu * lam[:, 0] - across)
+        assert np.min([slip, wrong, beside], axis=0)[mu > 0.0].max(initial=0.0) < 2 * tolerance
+    assert count >= 40
+
+
 def test_a_light_link_that_jams_between_its_limit_and_the_ground_sticks() -> None:
     """Of masses 40,000 times apart: the responses of a contact and of a limit, which are nearly the same. By trying all
     states, the only solution is that the contact sticks, though it would open or slide, and the limit closes, though it
@@ -132,7 +167,7 @@ def test_a_light_link_that_jams_between_its_limit_and_the_ground_sticks() -> Non
     assert np.hypot(*lam[1:3]) < 0.99 * lam[0] and lam[3] > 0.0
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [2, 19])
 def test_a_ragdoll_that_settles_takes_one_step_of_newtons_method(seed: int) -> None:
     """It lies on ten places and more, and creeps in some: impulses of the step before, and what slid in it, are nearly
     right."""

@@ -14,12 +14,13 @@ from rich.console import Console
 import supple
 from supple import AdaptiveDynamics, Contacts, ModelBuilder, SimulationError, simulate
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.touching_parts import solve_part
 from supple.adaptive.touching_search import search_touches
+from supple.adaptive.touching_solution import solve_part
 from supple.commands.run import _say_done
+from supple.contact.holding import NOT_FOUND
 from supple.contact.judging import DEEPEST
+from supple.contact.outcomes import DONE, RELAXED, UNSOLVED, words_for_unsolved
 from supple.contact.room import ContactRoom
-from supple.contact.stepping import DONE, RELAXED, UNSOLVED
 from supple.integrating.joint_law import LAW
 from tests.random_scenes import scene
 from tests.touching import Floats, jammed
@@ -28,7 +29,7 @@ DT = 2e-3
 FRICTION = 0.8
 #: Seeds and sizes: of scenes that are solved in several parts, and of one that not even convex problems solve, by a
 #: little.
-SOLVED, MISSED = ((9, 3, 30), (12, 3, 30)), (35, 20, 200)
+SOLVED, MISSED = ((9, 3, 30), (12, 3, 30)), (47, 15, 180)
 
 
 def fault(W: Floats, lam: Floats, u: Floats) -> float:
@@ -112,6 +113,12 @@ def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureF
     twin.step(DT)
     assert twin.stats.relaxed >= body.stats.relaxed > 0 and twin.stats.relaxed_fault >= body.stats.relaxed_fault > 0
     assert not caplog.records  # it was said
+
+
+def test_errors_say_what_was_not_found() -> None:
+    assert words_for_unsolved(3, 2.5).endswith("could not be found: the residual is 2.5 times the tolerance")
+    assert words_for_unsolved(3, NOT_FOUND).endswith("could not be found")
+    assert words_for_unsolved(0, 0.0) == "velocities have become too large for numbers"
 
 
 def test_an_exact_run_finds_such_forces_or_refuses() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from supple.adaptive.steps import NOT_FINITE
+from supple.contact.outcomes import words_for_unsolved
 from supple.errors import SimulationError, SingularError
 from supple.exact.loop_dynamics import row_names
 from supple.model.model import Model
@@ -56,7 +57,7 @@ def unsolved(memory: Held, dt: float) -> SimulationError:
     """A run whose touches could not be solved. memory: as above."""
     touching = memory.touching
     return SimulationError(
-        f"at time {memory.time:.6g} s the forces of {touching.scene.n} touches could not be found: what is left is "
-        f"{touching.fault:.3g} times the tolerance; use shorter steps than {dt:g} s, a larger Contacts(tolerance=...), "
-        f"or less friction; the state of time {memory.kept_time:.6g} s is kept"
+        f"at time {memory.time:.6g} s {words_for_unsolved(touching.scene.n, touching.fault)}; use shorter steps than "
+        f"{dt:g} s, a larger Contacts(tolerance=...), or less friction; the state of time {memory.kept_time:.6g} s is "
+        "kept"
     )

@@ -1,4 +1,4 @@
-"""Ascending order, in place [Williams 1964, Heapsort]."""
+"""Heapsort, in place and in ascending order [Williams 1964]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from supple.spatial.compiler import helper
 
 @helper
 def larger_child(keys, n, i):
-    """Of what is above others in a heap, the largest first: the one that it has to change places with, or -1."""
+    """The larger child of i in a heap of n keys, if it is larger than i; otherwise -1."""
     k = 2 * i + 1
     if k + 1 < n and keys[k + 1] > keys[k]:
         k += 1
@@ -16,6 +16,7 @@ def larger_child(keys, n, i):
 
 @helper
 def sift_down(keys, n, i):
+    """Moves key i down a heap of n keys, until it is not smaller than its children."""
     k = larger_child(keys, n, i)
     while k >= 0:
         keys[i], keys[k] = keys[k], keys[i]
@@ -24,29 +25,9 @@ def sift_down(keys, n, i):
 
 @helper
 def sort(keys, n):
-    """The first n of them."""
+    """Sorts the first n keys."""
     for i in range(n // 2 - 1, -1, -1):
         sift_down(keys, n, i)
     for end in range(n - 1, 0, -1):
         keys[0], keys[end] = keys[end], keys[0]
         sift_down(keys, end, 0)
-
-
-@helper
-def sift_both(items, keys, n, i):
-    k = larger_child(keys, n, i)
-    while k >= 0:
-        keys[i], keys[k] = keys[k], keys[i]
-        items[i], items[k] = items[k], items[i]
-        i, k = k, larger_child(keys, n, k)
-
-
-@helper
-def sort_by(items, keys, n):
-    """The first n items, and their keys, by these."""
-    for i in range(n // 2 - 1, -1, -1):
-        sift_both(items, keys, n, i)
-    for end in range(n - 1, 0, -1):
-        keys[0], keys[end] = keys[end], keys[0]
-        items[0], items[end] = items[end], items[0]
-        sift_both(items, keys, end, 0)

@@ -1,19 +1,19 @@
-"""Whole numbers in ascending order, by their digits, the last one first [Knuth 1998, section 5.2.5]: O(n) for numbers
-of a given size. Few of them are sorted as a heap: counting digits costs more."""
+"""Radix sort of non-negative integers, least significant digit first [Knuth 1998, section 5.2.5]: O(n) for integers of
+a given size. Few of them are sorted by heapsort instead: counting digits would cost more."""
 
 from __future__ import annotations
 
 from supple.adaptive.heapsort import sort
 from supple.spatial.compiler import helper
 
-FEW = 128
+FEW = 128  #: integers: no more than this are sorted by heapsort
 DIGIT = 11  #: bits
-DIGITS = 1 << DIGIT  #: how many values a digit has
+DIGITS = 1 << DIGIT  #: values of a digit
 
 
 @helper
 def sort_digit(numbers, to, counts, n, shift):
-    """By one digit, where those alike keep their order. Returns whether any number has more."""
+    """Sorts by one digit; numbers with the same digit keep their order. Returns whether any number has more digits."""
     more = False
     for d in range(DIGITS):
         counts[d] = 0
@@ -32,13 +32,13 @@ def sort_digit(numbers, to, counts, n, shift):
 
 
 @helper
-def sort_large(numbers, spare, counts, n):
-    """The first n of them, which are not negative. spare: room for as many; counts: for DIGITS."""
+def sort_large(numbers, scratch, counts, n):
+    """Sorts the first n numbers, in ascending order. scratch: memory for n numbers; counts: for DIGITS."""
     shift, more = 0, n > FEW
     if not more:
         sort(numbers, n)
     while more:
-        more = sort_digit(numbers, spare, counts, n, shift)
+        more = sort_digit(numbers, scratch, counts, n, shift)
         for k in range(n):
-            numbers[k] = spare[k]
+            numbers[k] = scratch[k]
         shift += DIGIT

@@ -1,11 +1,12 @@
-"""Characters that lie still sleep: nothing of them moves, not even their free root, and they cost nothing.
+"""Sleeping characters: nothing of them moves, not even their free root, and they cost nothing.
 
-A character is still if, by its energy of motion, it is slower than `still` for as long as `patience`, and if none of
-its rigid parts is faster than a few times that: small joints that are released, one after the other, do not keep a heap
-of people awake. It sleeps if it is in balance then, so that the forces remembered are those of rest. Characters that
-touch each other fall asleep together, or not at all. One that sleeps is part of the world: its touches with others
-that sleep, and with the world, are remembered with their forces, and not looked for. It wakes as soon as anything that
-is awake touches it, so that a heap wakes as a whole; or if a force on it changes.
+A character is still if its speed, derived from its kinetic energy, has been below `still` for `patience` seconds, and
+none of its reduced bodies has been faster than a few times that: small joints that become active, one after the other,
+do not keep a heap of people awake. It falls asleep if it is also in balance, so that the forces that are kept are those
+of rest. Characters in contact with each other, an island, fall asleep together, or not at all. A sleeping character is
+part of the world: its contacts with the world, and with others that sleep, are kept with their forces, and are not
+searched for. It wakes as soon as anything awake touches it, so that an island wakes as a whole; or if a force on it
+changes.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from supple.contact.points import norm
 from supple.spatial.algebra import Vec3, cross
 from supple.spatial.compiler import helper, kernel
 
-RESTLESS = -1.0  #: how long a character has been still that moves, or that forces make move
-LIVELY = 10.0  #: times `still`: how fast a part of a character that is still may be
-BALANCED = 0.1  #: of gravity: how much a character that falls asleep may accelerate
+RESTLESS = -1.0  #: in place of the time that a character has been still: it moves, or a force on it has changed
+LIVELY = 10.0  #: times `still`: reduced bodies of a character that is still may be as fast
+BALANCED = 0.1  #: of gravity: the largest acceleration of a character that falls asleep
 
 
 @helper
 def watch_motion(hybrid, h):
-    """How long characters have hardly moved: between the first instant at which they were seen to be slow, and this
-    one; and whether they are in balance. h: the time since the last one. After without_joints with note."""
+    """Updates how long characters have been still, from the first step at whose beginning they were, and whether they
+    are in balance. h: the time since the last call. After without_joints with note."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     limit = touching.still * touching.still
@@ -42,10 +43,10 @@ def watch_motion(hybrid, h):
             pace, Y, V = touching.paces[c], x.work.bodies[b].I, touching.scene.bodies[b].V
             if p < 0:
                 touching.quiet[c] = 0.0 if touching.quiet[c] < 0.0 else touching.quiet[c] + h
-                pace.mass, pace.twice, pace.momentum = 0.0, 0.0, Vec3(0.0, 0.0, 0.0)
+                pace.mass, pace.twice_kinetic, pace.momentum = 0.0, 0.0, Vec3(0.0, 0.0, 0.0)
             twice = V @ (Y @ V)
             pace.mass += Y.m
-            pace.twice += twice
+            pace.twice_kinetic += twice
             pace.momentum += V.lin * Y.m + cross(V.ang, Y.h)
             if not LIVELY * LIVELY * limit * Y.m > twice:
                 touching.quiet[c] = RESTLESS
@@ -53,24 +54,25 @@ def watch_motion(hybrid, h):
         c = touching.row_root[b]
         if c >= 0 and m.bodies[b].parent < 0:
             pace = touching.paces[c]
-            if not limit * pace.mass > pace.twice:
+            if not limit * pace.mass > pace.twice_kinetic:
                 touching.quiet[c] = RESTLESS
             change = norm(pace.momentum - pace.last)
             most = BALANCED * norm(hybrid.gravity) + touching.still / touching.patience
-            pace.sways = not change <= most * h * pace.mass
+            pace.unbalanced = not change <= most * h * pace.mass
             pace.last = pace.momentum
 
 
 @helper
 def character(touching, shape):
-    """The character that a shape is of, or -1."""
+    """The character that a shape belongs to, -1: none."""
     body = touching.homes[shape].body if shape >= 0 else -1
     return touching.root_of[body] if body >= 0 else -1
 
 
 @helper
 def meets_active(touching, touch):
-    """The character that touches something active that is none, which would wake it again; or -1."""
+    """The character of a touch whose other body is active and belongs to no character: it would wake it again. -1:
+    none."""
     if touch.kind != CONTACT:
         return -1
     a, b = character(touching, touch.shape), character(touching, touch.other)
@@ -78,35 +80,47 @@ def meets_active(touching, touch):
 
 
 @helper
-def find_sleepers(hybrid):
-    """Characters that fall asleep now: quiet long enough, with all that they touch. Marks them; returns how many.
-    Whatever is active but no character, as a robot that is fixed to the world, never sleeps."""
-    touching = touching_of(hybrid)
-    scene, joined, found = touching.scene, touching.joined, 0
-    if touching.still <= 0.0 or touching.n_asleep == touching.n_roots:
-        return 0
+def find_islands(touching):
+    """Sets of characters that touch each other, or are tied: they fall asleep together."""
+    scene, island = touching.scene, touching.island
     for c in range(touching.n_roots):
-        joined[c], touching.restless[c] = c, 0
-    if touching.has_ties:
-        for c in range(touching.n_roots):
-            joined[c] = touching.tied[c]
+        island[c] = touching.tied[c] if touching.has_ties else c
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.kind == CONTACT:
             a, b = character(touching, touch.shape), character(touching, touch.other)
             if a >= 0 and b >= 0:
-                joined[set_of(joined, a)] = set_of(joined, b)
+                island[set_of(island, a)] = set_of(island, b)
+
+
+@helper
+def find_restless(touching):
+    """Islands that stay awake: those with a character that is not still, not in balance, or never sleeps, or that
+    touches something active."""
+    scene, island = touching.scene, touching.island
+    for c in range(touching.n_roots):
+        touching.restless[c] = 0
     for k in range(scene.n):
-        touch = scene.touches[k]
-        c = meets_active(touching, touch)
+        c = meets_active(touching, scene.touches[k])
         if c >= 0:
-            touching.restless[set_of(joined, c)] = 1
+            touching.restless[set_of(island, c)] = 1
     for c in range(touching.n_roots):
         awake = not touching.asleep[c]
-        if awake and (touching.keeps_awake[c] or touching.paces[c].sways or touching.quiet[c] < touching.patience):
-            touching.restless[set_of(joined, c)] = 1
+        if awake and (touching.keeps_awake[c] or touching.paces[c].unbalanced or touching.quiet[c] < touching.patience):
+            touching.restless[set_of(island, c)] = 1
+
+
+@helper
+def find_sleepers(hybrid):
+    """Lets characters fall asleep that have been still long enough, with their whole island. Returns how many. Active
+    bodies of no character, such as those of a robot fixed to the world, never sleep."""
+    touching, found = touching_of(hybrid), 0
+    if touching.still <= 0.0 or touching.n_asleep == touching.n_roots:
+        return 0
+    find_islands(touching)
+    find_restless(touching)
     for c in range(touching.n_roots):
-        if not (touching.asleep[c] or touching.restless[set_of(joined, c)]):
+        if not (touching.asleep[c] or touching.restless[set_of(touching.island, c)]):
             fall_asleep(hybrid, c)
             found += 1
     if found > 0:
@@ -116,14 +130,14 @@ def find_sleepers(hybrid):
 
 @helper
 def is_at_rest(touching, touch):
-    """Whether a touch is only between characters that sleep and the world."""
+    """Whether a touch is between sleeping characters, or one of them and the world."""
     a, b = character(touching, touch.shape), character(touching, touch.other)
     return touch.kind == CONTACT and (a < 0 or touching.asleep[a]) and (b < 0 or touching.asleep[b])
 
 
 @helper
 def keep_touches(touching, h):
-    """Remember the touches of characters that have just fallen asleep, with their forces. h: what impulses are of."""
+    """Keeps the touches of characters that have just fallen asleep, with their forces. h: the time of the impulses."""
     scene = touching.scene
     for k in range(scene.n):
         touch = scene.touches[k]
@@ -141,7 +155,7 @@ def copy_touch(to, touch, force):
 
 @helper
 def drop_touches(touching):
-    """Forget the touches of characters that have just been woken: their forces are those to begin with."""
+    """Drops the touches of characters that have just been woken; their forces are a warm start."""
     n, scene = 0, touching.scene
     for k in range(touching.n_resting):
         touch = touching.resting[k]
@@ -157,7 +171,7 @@ def drop_touches(touching):
 
 @helper
 def fall_asleep(hybrid, c):
-    """Its root need not move any longer."""
+    """Marks character c as asleep: its root is no longer active."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.asleep[c] = 1
     touching.n_asleep += 1
@@ -173,7 +187,7 @@ def fall_asleep(hybrid, c):
 
 @helper
 def wake(hybrid, c):
-    """Character c, and those that loops tie to it."""
+    """Wakes character c, and those that are tied to it."""
     touching = touching_of(hybrid)
     if touching.has_ties:
         for k in range(touching.n_roots):
@@ -184,7 +198,7 @@ def wake(hybrid, c):
 
 @helper
 def wake_one(hybrid, c):
-    """Its root moves from now on; its joints are chosen in the next step."""
+    """Marks character c as awake: its root is active from now on, and joints are chosen in the next step."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.asleep[c] = 0
     touching.n_asleep -= 1
@@ -202,7 +216,7 @@ def wake_one(hybrid, c):
 
 @helper
 def wake_touched(hybrid):
-    """Wakes characters that something awake touches. Returns how many."""
+    """Wakes sleeping characters in contact with anything awake. Returns how many."""
     touching = touching_of(hybrid)
     scene, woken = touching.scene, 0
     if touching.n_asleep == 0:
@@ -221,7 +235,7 @@ def wake_touched(hybrid):
 
 @kernel(types.void(HybridBody.type, types.int64), "characters that wake")
 def wake_kernel(hybrid, c):
-    """Wake character c; or all of them, if it is -1. The reduced tree is to be formed again."""
+    """Wakes character c, or all if c is -1. The reduced tree has to be formed again afterwards."""
     touching = touching_of(hybrid)
     for k in range(touching.n_roots):
         if touching.asleep[k] and (c < 0 or k == c):

@@ -1,16 +1,17 @@
-"""Boxes around all that is rigid in a hybrid body, along the world's axes, so that they can be swept
-[touching_pairs.py]: around every body of a piece that has few of them with shapes, around other pieces as a whole; and
-around what of the world is not flat.
+"""Axis-aligned bounding boxes of everything rigid in a hybrid body, for the sweep of the broad phase
+[touching_pairs.py]: one for each body of a rigid node that has few bodies with shapes, one for a larger node as a
+whole; and one for each shape of the world, except planes and height fields.
 
-Boxes include how far they may move within several steps. They hold until something has moved farther than that; then
-its box is extended. How far they may move relative to the first body of their tree is known besides: what falls as a
-whole comes no nearer to itself.
+Boxes include their reach: the distance that their contents may be, within several steps, from where they would be
+halfway at their present velocity. They are valid until something is farther away than that; then its box is extended
+[touching_neighbours.py].
 """
 
 from __future__ import annotations
 
+from supple.adaptive.touching_capsules import capsule_around_box
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_places import place_node, place_seen
+from supple.adaptive.touching_node_poses import place_node, place_region
 from supple.assembly.poses import pose_at
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD
@@ -19,76 +20,91 @@ from supple.contact.volumes import is_empty, mat_abs
 from supple.spatial.algebra import Vec3, cross
 from supple.spatial.compiler import helper
 
-FEW = 32  #: bodies with shapes
+FEW = 32  #: bodies with shapes: nodes with more of them have one box
 
 
 @helper
 def volume_at(hybrid, i):
-    """The box of a node, or of the body of a LEAF alone: that has a number beyond those of nodes."""
+    """The bounding volume of node i; or, if i is n_nodes or more, of the body of LEAF i - n_nodes alone."""
     tree = hybrid.body.tree
     return hybrid.volumes[i] if i < tree.n_nodes else hybrid.body_volumes[tree.item[i - tree.n_nodes]]
 
 
 @helper
+def velocity_at(hybrid, rb, at):
+    """The velocity of a point of reduced body rb."""
+    body = touching_of(hybrid).scene.bodies[rb - 1]
+    return body.V.lin + cross(body.V.ang, at - body.P)
+
+
+@helper
 def reach_of(hybrid, rb, at, far, h, fall):
-    """How far anything within `far` of a point of reduced body rb may move in h; fall: by gravity."""
+    """How far any point of reduced body rb within a distance `far` of point `at` may move in h. fall: the distance that
+    bodies fall in it."""
     reach = 0.0
     if rb > 0:
         body = touching_of(hybrid).scene.bodies[rb - 1]
-        reach = h * (norm(body.V.lin + cross(body.V.ang, at - body.P)) + norm(body.V.ang) * far) + fall
+        reach = h * (norm(velocity_at(hybrid, rb, at)) + norm(body.V.ang) * far) + fall
     return reach
 
 
 @helper
 def strays_of(hybrid, rb, at, far, h):
-    """How far anything within `far` of a point of reduced body rb may move in h relative to the first one of its
-    tree."""
+    """How far any such point may move relative to the root of its tree."""
     touching, strays = touching_of(hybrid), 0.0
     if rb > 0:
         body = touching.scene.bodies[rb - 1]
-        first = touching.scene.bodies[touching.shifts[rb - 1].first]
-        lin = body.V.lin + cross(body.V.ang, at - body.P) - first.V.lin - cross(first.V.ang, at - first.P)
-        strays = h * (norm(lin) + norm(body.V.ang - first.V.ang) * far)
+        root = touching.scene.bodies[touching.travels[rb - 1].root]
+        lin = velocity_at(hybrid, rb, at) - root.V.lin - cross(root.V.ang, at - root.P)
+        strays = h * (norm(lin) + norm(body.V.ang - root.V.ang) * far)
     return strays
 
 
 @helper
-def on_first(hybrid, rb, at):
-    """A point, as the first reduced body of a tree has it."""
+def in_root_frame(hybrid, rb, at):
+    """A point of reduced body rb in the frame of the root of its tree."""
     touching = touching_of(hybrid)
-    first = touching.scene.bodies[touching.shifts[rb - 1].first]
-    return (at - first.P) @ first.R
+    root = touching.scene.bodies[touching.travels[rb - 1].root]
+    return (at - root.P) @ root.R
 
 
 @helper
 def add_box(hybrid, i, h, fall, step):
-    """Around node i, or the body of a LEAF, which is placed."""
+    """Adds the box of item i, a node or the body of a LEAF, which is placed. It reaches as far as its contents may move
+    in h, in which bodies fall by `fall`. step: the length of a step."""
     tree, touching, volume = hybrid.body.tree, touching_of(hybrid), volume_at(hybrid, i)
     node = i if i < tree.n_nodes else i - tree.n_nodes
-    rb = touching.part[node]
+    rb = touching.reduced_body[node]
     S, s = pose_at(touching.within, node)
     R, r = pose_at(hybrid.world, rb)
     box = touching.boxes[touching.n_boxes]
-    box.item, box.part = i, rb
+    box.item, box.reduced_body = i, rb
     box.c, box.far = S @ volume.c + s, norm(volume.h)
-    box.at, box.out = R @ box.c + r, norm(box.c) + box.far
-    box.reach = volume.reach = reach_of(hybrid, rb, box.at, box.far, h, fall)
+    box.here, box.extent = R @ box.c + r, norm(box.c) + box.far
+    box.at, volume.reach = box.here, reach_of(hybrid, rb, box.here, box.far, h, fall)
     box.strays = volume.strays = 0.0
     if rb > 0:
-        box.at_on, ahead = (
-            on_first(hybrid, rb, box.at),
-            reach_of(hybrid, rb, box.at, box.far, AHEAD * step, fall),
+        travel = touching.travels[touching.travels[rb - 1].root]
+        box.next, travel.box = travel.box, touching.n_boxes
+        box.at, box.at_in_root = (
+            box.here + velocity_at(hybrid, rb, box.here) * (0.5 * h),
+            in_root_frame(hybrid, rb, box.here),
         )
-        box.strays = volume.strays = strays_of(hybrid, rb, box.at, box.far, h) + ahead
-    out = box.reach + touching.scene.length
-    size = mat_abs(R @ S) @ volume.h + Vec3(out, out, out)
+        ahead = reach_of(hybrid, rb, box.here, box.far, AHEAD * step, fall)
+        box.strays = volume.strays = strays_of(hybrid, rb, box.here, box.far, h) + ahead
+    halfway = norm(box.at - box.here)
+    box.reach = volume.reach - halfway
+    box.due, box.due_in_tree = box.reach - halfway, box.strays
+    out, X = box.reach + touching.scene.length, R @ S
+    size = mat_abs(X) @ volume.h + Vec3(out, out, out)
     box.low, box.high = box.at - size, box.at + size
+    box.axis, box.half, box.radius = capsule_around_box(X, volume.h)
     touching.n_boxes += 1
 
 
 @helper
 def add_bodies(hybrid, i, h, fall, step):
-    """Around every body with shapes of the rigid node i, which is placed."""
+    """Adds a box for every body with shapes of the rigid node i, which is placed."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     stack, top = touching.stack, 1
     stack[0] = i
@@ -109,24 +125,28 @@ def add_bodies(hybrid, i, h, fall, step):
 
 @helper
 def add_world(hybrid):
-    """Around what of the world is not flat."""
+    """Adds a box for every shape of the world, except planes and height fields."""
     touching, n = touching_of(hybrid), hybrid.body.tree.n_nodes
     for k in range(touching.n_fixed):
         t = touching.fixed[k]
         shape, box = touching.scene.shapes[t], touching.boxes[touching.n_boxes]
-        box.item, box.part, box.reach, box.strays, box.far, box.at = 2 * n + t, 0, 0.0, 0.0, 0.0, shape.at
+        box.item, box.reduced_body, box.reach, box.strays, box.far = 2 * n + t, 0, 0.0, 0.0, 0.0
+        box.here = box.at = shape.at
         out = shape.margin + touching.scene.length
         size = mat_abs(shape.X) @ shape.box + Vec3(out, out, out)
         box.low, box.high = box.at - size, box.at + size
+        box.axis, box.half, box.radius = capsule_around_box(shape.X, shape.box)
+        box.radius += shape.margin
         touching.n_boxes += 1
 
 
 @helper
 def make_boxes(hybrid, mask, h, fall, step):
-    """All of them, with how far they may move in h; step: the length of one."""
+    """Makes all boxes, for the region with one of the flags in `mask`. They reach as far as their contents may move in
+    h, in which bodies fall by `fall`. step: the length of a step."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.n_boxes = 0
-    place_seen(hybrid)
+    place_region(hybrid)
     for k in range(hybrid.n_seen):
         i = hybrid.seen[k]
         if hybrid.flags[i] & mask:
@@ -140,27 +160,32 @@ def make_boxes(hybrid, mask, h, fall, step):
 
 
 @helper
-def ways_of(hybrid, box, h, fall):
-    """How far a box has to reach, and to stray, so that nothing has left it, nor may within a step of length h; what it
-    does, if that is surely enough. fall: by gravity. After shift_bodies for the same step; where that does not tell, by
-    the middle of the box."""
-    shift = touching_of(hybrid).shifts[box.part - 1]
-    adds = shift.moves + shift.turns * box.out
-    moved, strayed = shift.moved + shift.turned * box.out + adds, shift.strayed + shift.twisted * box.out + adds
-    if moved <= box.reach and strayed <= box.strays:
+def needed_reach(hybrid, box, h, fall):
+    """The reach that a box needs so that its contents are inside, now and within a step of length h; and the same
+    relative to the root of its tree. fall: the distance that bodies fall in the step. After update_travel for that
+    step: as long as travel is within the bounds of the box, its present reach is returned; otherwise what it needs by
+    the place of its centre, and if that is enough, the bounds are renewed."""
+    travel = touching_of(hybrid).travels[box.reduced_body - 1]
+    adds = travel.step_moved + travel.step_turned * box.extent
+    moved = travel.moved + travel.turned * box.extent
+    strayed = travel.moved_in_tree + travel.turned_in_tree * box.extent
+    if moved + adds <= box.due and strayed + adds <= box.due_in_tree:
         return box.reach, box.strays
-    R, r = pose_at(hybrid.world, box.part)
+    R, r = pose_at(hybrid.world, box.reduced_body)
     at = R @ box.c + r
-    adds = reach_of(hybrid, box.part, at, box.far, AHEAD * h, AHEAD * fall)
-    moved = norm(at - box.at) + shift.turned * box.far + adds
-    return moved, norm(on_first(hybrid, box.part, at) - box.at_on) + shift.twisted * box.far + adds
+    away = norm(at - box.at) + travel.turned * box.far
+    relative = norm(in_root_frame(hybrid, box.reduced_body, at) - box.at_in_root) + travel.turned_in_tree * box.far
+    box.due, box.due_in_tree = moved + box.reach - away, strayed + box.strays - relative
+    adds = reach_of(hybrid, box.reduced_body, at, box.far, AHEAD * h, AHEAD * fall)
+    return away + adds, relative + adds
 
 
 @helper
 def extend_box(hybrid, box, reach, strays):
-    """Let a box reach and stray so far."""
+    """Extends a box to the given reach, and `strays`: the reach relative to the root of its tree."""
     more, volume = reach - box.reach, volume_at(hybrid, box.item)
     out = Vec3(more, more, more)
     box.low, box.high = box.low - out, box.high + out
-    box.reach = volume.reach = reach
+    box.due, box.due_in_tree = box.due + more, box.due_in_tree + strays - box.strays
+    box.reach, volume.reach = reach, reach + norm(box.at - box.here)
     box.strays = volume.strays = strays

@@ -1,30 +1,32 @@
-"""The end of a part of a step of a hybrid body, as contact/finishing.py has it for whole ones: positions move with the
-velocities of the end from where forces act, shapes that overlap are moved apart, as far as that does no harm, and the
-part is judged [touching_judging.py]."""
+"""The end of a part of a step of a hybrid body: contact/finishing.py over the active joints. Positions move with the
+velocities of the end, from where forces act. Overlap is removed, as far as that adds little energy and makes nothing
+else overlap; and the part is judged [touching_judging.py]."""
 
 from __future__ import annotations
 
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced_tree import open_reduced
-from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
+from supple.adaptive.touching_body_poses import place_here, place_trees, sum_kinetic
+from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, energies_of, too_deep
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_placing import place_here
 from supple.adaptive.touching_search import search_placed
 from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
 from supple.contact.judging import book, energy_excess, forgive, left_to_add
-from supple.contact.landing import turn_back
-from supple.contact.stepping import SHARE
-from supple.integrating.chart import point_into, rate_into
+from supple.contact.part_length import SHARE
+from supple.contact.striking import end_of_tree
+from supple.contact.velocity_products import turn_back_joint
+from supple.integrating.chart import point_joint, rate_joint
+from supple.model.joint_poses import DOF
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 
-GOOD, BAD, LACKS_ROOM = range(3)  #: what a part is found to be
+GOOD, BAD, LACKS_ROOM = range(3)  #: a part is accepted, or rejected; or there is not enough memory to judge it
 
 
 @helper
 def copy_q(m, q, to):
-    """The coordinates of active joints."""
+    """Copies the coordinates of active joints."""
     for b in range(m.n):
         for i in range(m.bodies[b].iq, m.bodies[b].iq + NQ[m.bodies[b].kind]):
             to[i] = q[i]
@@ -32,29 +34,38 @@ def copy_q(m, q, to):
 
 @helper
 def copy_v(scene, v, to):
-    """The velocities of active joints."""
+    """Copies the velocities of active joints."""
     for i in range(scene.n_present):
         to[scene.present[i]] = v[scene.present[i]]
 
 
 @helper
-def move_by(hybrid, m, x, dv, h):
-    """q moved by dv for h, from where q0 then is; v keeps its direction in the world."""
+def move_bodies(hybrid, m, x, dv, h, first, last):
+    """Moves q of reduced bodies `first` to `last` with velocities dv for h; q0 keeps the old one. v is transformed to
+    the new axes of free and planar joints."""
     touching = touching_of(hybrid)
-    scene = touching.scene
-    copy_q(m, x.q, touching.q0)
-    for i in range(scene.n_present):
-        touching.x[scene.present[i]] = 0.0
-    rate_into(m, touching.x, x.q, dv, touching.rate)
-    for i in range(scene.n_present):
-        touching.x[scene.present[i]] = h * touching.rate[scene.present[i]]
-    point_into(m, touching.q0, touching.x, x.q)
-    turn_back(m, touching.q0, x.q, x.v)
+    for b in range(first, last):
+        body = m.bodies[b]
+        for i in range(body.iq, body.iq + NQ[body.kind]):
+            touching.q0[i] = x.q[i]
+        for j in range(body.iv, body.iv + DOF[body.kind]):
+            touching.x[j] = 0.0
+        rate_joint(m, b, touching.x, x.q, dv, touching.rate)
+        for j in range(body.iv, body.iv + DOF[body.kind]):
+            touching.x[j] = h * touching.rate[j]
+        point_joint(m, b, touching.q0, touching.x, x.q)
+        turn_back_joint(m, b, touching.q0, x.q, x.v)
+
+
+@helper
+def move_by(hybrid, m, x, dv, h):
+    """The same for all reduced bodies."""
+    move_bodies(hybrid, m, x, dv, h, 0, m.n)
 
 
 @helper
 def begin_part(hybrid):
-    """Keep the state where a part begins, after impacts."""
+    """Saves the state where a part begins, after impacts."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     copy_q(m, x.q, touching.part_q)
@@ -63,7 +74,7 @@ def begin_part(hybrid):
 
 @helper
 def take_back(hybrid):
-    """q and v as they were where a part began."""
+    """Restores q and v at the beginning of a part."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     copy_q(m, touching.part_q, x.q)
@@ -73,8 +84,8 @@ def take_back(hybrid):
 
 @helper
 def move_on(hybrid, h, halfway):
-    """From where a part of length h begins to where forces act, with the touches there, as contact/finishing.py has
-    it."""
+    """Moves from the beginning of a part of length h to where forces act, and finds the touches there, as
+    contact/finishing.py does. halfway: whether that is its middle, if nothing overlaps there."""
     m, x = open_reduced(hybrid)
     touching, early = touching_of(hybrid), 0.0
     touching.before = 0.5 * h if halfway else 0.0
@@ -93,39 +104,87 @@ def move_on(hybrid, h, halfway):
 
 
 @helper
-def move_apart(hybrid, kinetic, lower, horizon):
-    """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
-    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns how deep shapes overlap then
-    [too_deep]."""
+def end_of_trees(hybrid, m, first):
+    """The end of the tree that begins with body `first`, or of all trees if loops may connect them."""
+    return m.n if hybrid.n_loop_rows > 0 else end_of_tree(m, first)
+
+
+@helper
+def is_moved(m, dq, first, last):
+    """Whether dq moves any of these bodies."""
+    total = 0.0
+    for b in range(first, last):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            total += abs(dq[j])
+    return total != 0.0
+
+
+@helper
+def energies_of_moved(hybrid, m):
+    """Kinetic and gravitational energy of the trees that dq moves."""
+    first, kinetic, potential = 0, 0.0, 0.0
+    while first < m.n:
+        last = end_of_trees(hybrid, m, first)
+        if is_moved(m, touching_of(hybrid).dq, first, last):
+            moving, lifted = energies_of(hybrid, first, last)
+            kinetic, potential = kinetic + moving, potential + lifted
+        first = last
+    return kinetic, potential
+
+
+@helper
+def move_trees(hybrid, m, x, share):
+    """Moves the trees that dq moves by a share of it, and places them there."""
+    dq, first = touching_of(hybrid).dq, 0
+    while first < m.n:
+        last = end_of_trees(hybrid, m, first)
+        if is_moved(m, dq, first, last):
+            move_bodies(hybrid, m, x, dq, share, first, last)
+            if hybrid.n_loop_rows > 0:
+                place_here(hybrid)
+            else:
+                place_trees(hybrid, first, last)
+        first = last
+
+
+@helper
+def move_apart(hybrid, horizon):
+    """Moves q by dq, which removes overlap: by as much of it as the budget of kinetic energy allows, and as makes
+    nothing else overlap. Returns the overlap that is left [too_deep]."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
-    scene, now, after, depth = touching.scene, 0.0, 0.0, 0.0
+    scene, gain, lifted, depth = touching.scene, 0.0, 0.0, 0.0
+    kinetic, potential = energies_of_moved(hybrid, m)
     copy_v(scene, x.v, touching.dv)
+    copy_q(m, x.q, touching.q0)
     allowed = left_to_add(touching, touching.budget)
     for attempt in range(APART + 1):
-        move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
-        place_here(hybrid)
-        now, after, _ = energies(hybrid)
-        if attempt == APART or now <= kinetic + allowed:
+        move_trees(hybrid, m, x, 1.0 if attempt < APART else 0.0)
+        now, after = energies_of_moved(hybrid, m)
+        gain, lifted = now - kinetic, after - potential
+        if attempt == APART or gain <= allowed:
             depth = too_deep(hybrid, horizon)
             if attempt == APART or not depth > 0.0:
                 break
         copy_q(m, touching.q0, x.q)
         copy_v(scene, touching.dv, x.v)
-        shrink = shrinks_by(now - kinetic, allowed)
+        shrink = shrinks_by(gain, allowed)
         for i in range(scene.n_present):
             touching.dq[scene.present[i]] *= shrink
-    touching.open = 1  # to first order, loops stay closed
-    touching.budget -= now - kinetic
-    touching.lifted += max(after - lower, 0.0)
-    book(touching, now - kinetic + after - lower)
+    if hybrid.n_loop_rows == 0:
+        hybrid.kinetic = sum_kinetic(hybrid)  # not a difference: the next call of a run places bodies and adds up again
+    touching.open = 1  # dq keeps loops closed to first order only
+    touching.budget -= gain
+    touching.lifted += max(lifted, 0.0)
+    book(touching, gain + lifted)
     forgive(touching)
     return depth
 
 
 @helper
 def finish_part(hybrid, kinetic, potential, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began. Returns what it is found to be."""
+    """Takes a part of the given length to its end, in a step of length h, and judges it. kinetic, potential: energies
+    where it began. Returns GOOD, BAD or LACKS_ROOM."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     risen, rest = touching.risen, touching.left - length
@@ -142,7 +201,7 @@ def finish_part(hybrid, kinetic, potential, h, length):
         book(touching, touching.gain)
         touching.budget += max(-touching.gain, 0.0)
     if good and touching.apart:
-        touching.depth = move_apart(hybrid, now, lower, horizon)
+        touching.depth = move_apart(hybrid, horizon)
     else:
         touching.depth = depth_after(hybrid, length, horizon)
     if good and touching.depth == 0.0:

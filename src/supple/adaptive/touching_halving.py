@@ -1,7 +1,9 @@
-"""The parts of a step of a hybrid body that touches, as contact/stepping.py has them for whole ones: as long as nothing
-turns too far, nothing bounces, forces are found, and what the part did may stand [touching_judging.py].
+"""The parts of a step of a hybrid body with contact, as contact/stepping.py has them for whole bodies. A part ends
+where rotation would change gaps too much, or where something bounces. It is halved if no forces are found, or if it is
+rejected because of overlap or energy [touching_judging.py].
 
-A part that needs more room has not happened: it begins again once there is some. So nothing depends on room.
+A part that needs more memory changes nothing: it is taken again when there is more. So results do not depend on how
+much memory there was.
 """
 
 from __future__ import annotations
@@ -10,49 +12,32 @@ from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.sleeping import wake_touched
-from supple.adaptive.touching_finishing import (
-    GOOD,
-    LACKS_ROOM,
-    begin_part,
-    copy_v,
-    finish_part,
-    move_on,
-    take_back,
-)
+from supple.adaptive.touching_body_poses import place_here
+from supple.adaptive.touching_finishing import GOOD, LACKS_ROOM, begin_part, copy_v, finish_part, move_on, take_back
 from supple.adaptive.touching_judging import energies
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_parts import solve_part, strike
-from supple.adaptive.touching_placing import place_here
 from supple.adaptive.touching_search import search_placed, take_foreseen
+from supple.adaptive.touching_solution import solve_part, strike
 from supple.contact.exerting import add_exerted, may_exert
 from supple.contact.judging import GAIN, begin_account, book, count_rough
-from supple.contact.stepping import (
-    DONE,
-    FINEST,
-    MORE_ENTRIES,
-    MORE_EQUATIONS,
-    MORE_TOUCHES,
-    RELAXED,
-    SHARE,
-    STRIKES,
-    UNSOLVED,
-    careful_length,
-    recall,
-    remember,
-)
+from supple.contact.outcomes import DONE, MORE_ENTRIES, MORE_EQUATIONS, MORE_TOUCHES, RELAXED, STRIKES, UNSOLVED
+from supple.contact.part_length import FINEST, SHARE, careful_length
+from supple.contact.warm_start import recall, remember
 from supple.spatial.compiler import helper
 
-LAST = 1.0 / 64.0  #: of a step: parts that are no longer than this are not halved if no forces are found
+LAST = 1.0 / 64.0  #: of a step: parts of this length or less are not halved if no forces are found
 
 
 @helper
 def lacks_room(status):
+    """Whether this outcome is a lack of memory."""
     return status in (MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS)
 
 
 @helper
 def find_here(hybrid, mask, h):
-    """The touches at the present position within a time h to come, of the region with one of the flags in `mask`."""
+    """Finds the touches at the present position that may close within a time h. mask: a flag of the region. Those found
+    when the last part was judged are used, if they are of the same position and time."""
     touching = touching_of(hybrid)
     placed = touching.placed == touching.formed
     if not placed:
@@ -65,16 +50,16 @@ def find_here(hybrid, mask, h):
 
 
 @helper
-def solve_and_judge(hybrid, h, struck):
-    """A part of a step of length h, from where impacts are over: as long as it may be, and judged. struck: whether
-    there were any; then forces act there. Returns what became of it."""
+def solve_and_judge(hybrid, h, bounced):
+    """A part of a step of length h, after impacts, halved until it is solved and accepted. bounced: whether there were
+    impacts; then forces act at its beginning. Returns the outcome."""
     touching = touching_of(hybrid)
     scene, length = touching.scene, min(careful_length(touching.scene, touching.left), touching.longest)
     kinetic, potential, _ = energies(hybrid)
     begin_part(hybrid)
     touching.longest, touching.before, halfway = h, 0.0, True
     while True:
-        if not struck:
+        if not bounced:
             move_on(hybrid, length, halfway)
             if scene.n > scene.capacity:
                 take_back(hybrid)
@@ -113,8 +98,8 @@ def solve_and_judge(hybrid, h, struck):
 
 @helper
 def take_part(hybrid, h):
-    """The next part of a step of length h, whose touches have been found. One for which there is no room has not
-    happened. Returns what became of it."""
+    """The next part of a step of length h, whose touches have been found, with impacts at its beginning. If there is
+    not enough memory, nothing is changed. Returns the outcome."""
     _, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene = touching.scene
@@ -136,8 +121,8 @@ def take_part(hybrid, h):
 
 @helper
 def wake_before(hybrid, h):
-    """Characters that something touches that has just been chosen to move are awake. Returns whether there was room for
-    touches."""
+    """Wakes characters that are touched by links that have just become active. Returns whether there was enough memory
+    for touches."""
     touching = touching_of(hybrid)
     scene = touching.scene
     while scene.n <= scene.capacity and wake_touched(hybrid) > 0:
@@ -149,7 +134,7 @@ def wake_before(hybrid, h):
 
 @helper
 def take_parts(hybrid, h):
-    """The rest of a step of length h, whose touches have been found. Returns what became of it."""
+    """The rest of a step of length h, whose touches have been found, part by part. Returns the outcome."""
     touching = touching_of(hybrid)
     scene = touching.scene
     if touching.parts == 0:

@@ -1,5 +1,5 @@
-"""Whether a part of a step of a hybrid body may stand, by the rules of contact/judging.py: energies are those of the
-reduced bodies, and overlap is looked for among the listed pairs of shapes [touching_pairs.py]. It costs
+"""Whether a part of a step of a hybrid body is accepted, by the rules of contact/judging.py: energies are those of the
+reduced bodies, and overlap is searched for among the candidate pairs [touching_pairs.py]. It costs
 O(active joints + pairs)."""
 
 from __future__ import annotations
@@ -9,27 +9,41 @@ from numba import types
 from supple.adaptive.memory import CURRENT, HybridBody
 from supple.adaptive.reduced import end_way, is_pushed, push_on
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_body_poses import kinetic_energy
 from supple.adaptive.touching_boxes import reach_of
 from supple.adaptive.touching_memory import PAIRS, touching_of
-from supple.adaptive.touching_search import try_pairs
-from supple.adaptive.touching_strays import renew_list
+from supple.adaptive.touching_neighbours import renew_list
+from supple.adaptive.touching_search import add_near_limits, try_pairs
 from supple.assembly.poses import pose_at
-from supple.contact.finding import add_limit
 from supple.contact.judging import deepest_of, work_of_joint
 from supple.contact.landing import body_motions
 from supple.integrating.push_law import END, end_parts, velocity_of
 from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper, kernel
 
-NO_ROOM = -1.0  #: for touches where a part ends, or for pairs
+NO_ROOM = -1.0  #: in place of a depth: there is not enough memory for touches or candidate pairs
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------
 
 
 @helper
+def energies_of(hybrid, first, last):
+    """Kinetic and gravitational energy of reduced bodies `first` to `last`, which are placed
+    [touching_body_poses.py]."""
+    m, x = open_reduced(hybrid)
+    touching, kinetic, potential = touching_of(hybrid), 0.0, 0.0
+    for b in range(first, last):
+        I, body = x.work.bodies[b].I, touching.scene.bodies[b]
+        kinetic += touching.kinetic[b] if hybrid.n_loop_rows == 0 else kinetic_energy(m, x.v, b, I, body.V)
+        potential -= dot(body.P * I.m + I.h, m.gravity)
+    return kinetic, potential
+
+
+@helper
 def energies(hybrid):
-    """Of motion, and of gravity, of what moves; and its mass. Reduced bodies are placed [touching_search.py]."""
+    """Kinetic and gravitational energy of all reduced bodies, and their total mass. The first is known since they were
+    placed."""
     m, x = open_reduced(hybrid)
     scene, potential, mass = touching_of(hybrid).scene, 0.0, 0.0
     for b in range(m.n):
@@ -41,7 +55,7 @@ def energies(hybrid):
 
 @helper
 def work_of_pushes(hybrid, m, x, h):
-    """As they were taken for the part, at velocities of its middle."""
+    """The work of pushes and springs in a part of length h, with the velocities for which their forces were found."""
     touching, work = touching_of(hybrid), 0.0
     scene = touching.scene
     body_motions(scene, x.work, touching.end)
@@ -64,8 +78,7 @@ def work_of_pushes(hybrid, m, x, h):
 
 @kernel(types.float64(HybridBody.type, types.float64), "work of forces on the hybrid body", nogil=True)
 def work_of_forces(hybrid, h):
-    """W of a part of length h, whose velocities at the end have been found; armatures still include the slopes of the
-    joints' forces."""
+    """W of a part of length h, by the velocities at its end. Armatures still include the slopes of joint forces."""
     m, x = open_reduced(hybrid)
     touching, armature, work = touching_of(hybrid), hybrid.body.tree.armature, 0.0
     for i in range(touching.scene.n_present):
@@ -81,8 +94,8 @@ def work_of_forces(hybrid, h):
 
 
 @helper
-def farthest_turn(touching, rate):
-    """The largest rate of active joints with limits, m/s or rad/s."""
+def fastest_limited_joint(touching, rate):
+    """The largest velocity of active joints with limits, in m/s or rad/s."""
     scene, most = touching.scene, 0.0
     for i in range(scene.n_present):
         j = scene.present[i]
@@ -93,40 +106,36 @@ def farthest_turn(touching, rate):
 
 @helper
 def farthest_move(hybrid, h, enough):
-    """How far anything with a shape, or a joint with limits, moved in a part of length h, at most; if that is more than
-    `enough`, some of it."""
+    """A bound on the motion of all points of shapes, and of joints with limits, in a part of length h; or any motion
+    that is larger than `enough`."""
     touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
-    most = h * farthest_turn(touching, x.v)
+    most = h * fastest_limited_joint(touching, x.v)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
-        if box.part > 0:
-            R, r = pose_at(hybrid.world, box.part)
-            most = max(most, reach_of(hybrid, box.part, R @ box.c + r, box.far, h, 0.0))
+        if box.reduced_body > 0:
+            R, r = pose_at(hybrid.world, box.reduced_body)
+            most = max(most, reach_of(hybrid, box.reduced_body, R @ box.c + r, box.far, h, 0.0))
             if most > enough:
                 break
     return most
 
 
 @helper
-def add_beyond(hybrid, ahead):
-    """Limits that active joints are beyond."""
+def add_exceeded_limits(hybrid, ahead):
+    """Adds the limits that active joints exceed to a scene."""
     touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
     for i in range(touching.scene.n_present):
         j = touching.scene.present[i]
         k = touching.limit_of[j]
         if k >= 0:
-            at = x.q[touching.coordinate[k]]
-            for side in range(2):
-                gap = at - touching.lower[k] if side == 0 else touching.upper[k] - at
-                if gap < 0.0:
-                    add_limit(ahead, j, 1.0 if side == 0 else -1.0, gap, k, side)
+            add_near_limits(touching, ahead, x.q, j, k, 0.0)
 
 
 @kernel(types.float64(HybridBody.type, types.float64), "overlap of the hybrid body", effort=2, nogil=True)
 def too_deep(hybrid, horizon):
-    """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
-    they may be: 0 if none is, NO_ROOM if there is no room to know. All touches within a time `horizon` to come are
-    looked for, as the next part needs them."""
+    """The largest overlap beyond what is allowed at the end of a part, where bodies are placed; 0 if there is none, and
+    NO_ROOM if there is not enough memory. All touches that may close within a time `horizon` are found, because the
+    next part needs them."""
     touching = touching_of(hybrid)
     scene, ahead = touching.scene, touching.ahead
     ahead.n = 0
@@ -135,7 +144,7 @@ def too_deep(hybrid, horizon):
         return NO_ROOM
     try_pairs(hybrid, ahead, horizon)
     touching.n_foreseen = ahead.n
-    add_beyond(hybrid, ahead)
+    add_exceeded_limits(hybrid, ahead)
     if ahead.n > ahead.capacity:
         scene.n = max(scene.n, ahead.n)
         return NO_ROOM
@@ -145,6 +154,6 @@ def too_deep(hybrid, horizon):
 
 @helper
 def depth_after(hybrid, h, horizon):
-    """The same after a part of length h: nothing is searched for if nothing moved far enough."""
+    """The same after a part of length h; touches are searched for only if something moved far enough to overlap."""
     enough = 0.5 * touching_of(hybrid).scene.allowed
     return too_deep(hybrid, horizon) if farthest_move(hybrid, h, enough) > enough else 0.0

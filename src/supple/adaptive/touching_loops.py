@@ -1,14 +1,14 @@
-"""Closed loops in steps of hybrid bodies that touch: contact/mechanisms.py over the active joints.
+"""Closed loops in steps of hybrid bodies with contact: contact/mechanisms.py over the active joints.
 
-Loops between different rigid parts [hybrid_places.py] have rows on the reduced tree, whose factors are those of its
-touches: Q is a basis of the rows of G L^-1 D^-1/2, and rows of touches become those of Y P. A mechanism here is all
-active joints above the ends of loops, in reduced trees that loops connect; other joints of these trees keep their own
-entries. Which joints these are changes only when the reduced tree is formed anew.
+Loops between different rigid parts [hybrid_places.py] have rows on the reduced tree, with the same factors as its
+touches: Q is a basis of the rows of G L^-1 D^-1/2, and the rows Y of touches become those of Y P. A mechanism here
+consists of all active joints above the ends of loops, in reduced trees that loops connect; other joints of these trees
+keep their own entries. It changes only when the reduced tree is formed again.
 
-Of two rigid parts that more than six rows join, six combinations of the rows are taken [hybrid_rows.py].
+If more than six rows connect two rigid parts, six combinations of them are used [hybrid_rows.py].
 
-Loops are closed again where a part of a step ends, before it is judged: one that cannot be closed, or gains energy
-thereby, is halved.
+Loops are closed at the end of a part of a step, before it is judged. A part whose loops cannot be closed, or that gains
+energy by closing them, is halved.
 """
 
 from __future__ import annotations
@@ -25,16 +25,8 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.steps import DONE, close
 from supple.adaptive.touching_memory import touching_of
 from supple.contact.islands import set_of
-from supple.contact.mechanisms import (
-    add_loop,
-    add_relations,
-    add_to_basis,
-    alone,
-    begin_basis,
-    component,
-    keep_closed,
-    project_rows,
-)
+from supple.contact.loop_basis import add_loop, add_relations, add_to_basis, alone, begin_basis, component
+from supple.contact.loop_projection import keep_closed, project_rows
 from supple.contact.rows import lift_pair, make_rows
 from supple.exact.row_elimination import SIX
 from supple.exact.row_scales import CANCELLED
@@ -43,64 +35,66 @@ from supple.model.joint_poses import DOF
 from supple.spatial.algebra import shift_force
 from supple.spatial.compiler import helper, kernel, part
 
-ABOUT, NUMBERED = 1, 2  #: marks of reduced bodies above ends of loops; and of the first of them: its mechanism is added
+ABOVE, NUMBERED = 1, 2  #: marks of reduced bodies above ends of loops; of one of each set, plus its mechanism's number
 
 
 # --- the mechanisms of the reduced tree -------------------------------------------------------------------------------
 
 
 @helper
-def mark_above(m, about, b):
-    while b >= 0 and not about[b]:
-        about[b] = ABOUT
+def mark_above(m, above, b):
+    """Marks reduced body b and those above it."""
+    while b >= 0 and not above[b]:
+        above[b] = ABOVE
         b = m.bodies[b].parent
 
 
 @helper
 def join_trees(touching, a, b):
+    """Unites the sets of the trees of reduced bodies a and b."""
     sets = touching.tree_sets
     sets[set_of(sets, touching.tree_of[a])] = set_of(sets, touching.tree_of[b])
 
 
 @helper
 def find_trees(hybrid, m, touching):
-    """The reduced tree of every reduced body, which of these are above ends of loops, and the trees that loops
-    connect."""
-    loops, about = hybrid.closing.loops, touching.about
+    """Finds the tree of every reduced body, the sets of trees that loops connect, and the bodies above ends of
+    loops."""
+    loops, above = hybrid.closing.loops, touching.above_loop
     for b in range(m.n):
         p = m.bodies[b].parent
         touching.tree_of[b] = b if p < 0 else touching.tree_of[p]
-        touching.tree_sets[b], about[b] = b, 0
+        touching.tree_sets[b], above[b] = b, 0
     for i in range(loops.n_loops):
         a, b = loops.loops[i].ends[0].body, loops.loops[i].ends[1].body
-        mark_above(m, about, a)
-        mark_above(m, about, b)
+        mark_above(m, above, a)
+        mark_above(m, above, b)
         if a >= 0 and b >= 0:
             join_trees(touching, a, b)
     for i in range(loops.n_terms):
         b = hybrid.closing.term_body[i]
-        mark_above(m, about, b)
+        mark_above(m, above, b)
         if i > 0 and loops.terms[i].row == loops.terms[i - 1].row:
             join_trees(touching, hybrid.closing.term_body[i - 1], b)
 
 
 @helper
-def gather(hybrid, m, touching):
-    """The active joints of every mechanism, if the reduced tree has been formed since they were gathered."""
-    M, about, sets, n = touching.mechanisms, touching.about, touching.tree_sets, 0
+def gather_mechanisms(hybrid, m, touching):
+    """Gathers the active joints of every mechanism, if the reduced tree has been formed since this was done last."""
+    M, above, sets, n = touching.mechanisms, touching.above_loop, touching.tree_sets, 0
     if touching.gathered == touching.formed:
         return
     touching.gathered = touching.formed
     find_trees(hybrid, m, touching)
     M.first[0] = 0
     for b in range(m.n):
-        if about[b]:
+        if above[b]:
             s = set_of(sets, touching.tree_of[b])
-            if about[s] == ABOUT:
-                about[s] = NUMBERED + n
+            if above[s] == ABOVE:
+                above[s] = NUMBERED + n
                 n += 1
                 M.first[n] = 0
-            M.first[about[s] - NUMBERED + 1] += DOF[m.bodies[b].kind]
+            M.first[above[s] - NUMBERED + 1] += DOF[m.bodies[b].kind]
     at = 0
     for c in range(n):
         size = M.first[c + 1]
@@ -108,7 +102,7 @@ def gather(hybrid, m, touching):
         M.first[c + 1] += M.first[c]
         at += (min(size, M.loops.n_rows) + 1) * size
     for b in range(m.n):
-        c = about[set_of(sets, touching.tree_of[b])] - NUMBERED if about[b] else -1
+        c = above[set_of(sets, touching.tree_of[b])] - NUMBERED if above[b] else -1
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             M.mechanism[j] = c
             if c >= 0:
@@ -123,13 +117,13 @@ def gather(hybrid, m, touching):
 
 @helper
 def force_of_held(scene, row, b, sign):
-    """The force of a combination of rows on one of its bodies, about its origin."""
+    """The force of a combination of rows on one of its bodies, about the origin of the body."""
     return shift_force(row.P - scene.bodies[b].P if b >= 0 else row.P, row.f) * sign
 
 
 @part
 def lift_held(scene, work, held, k):
-    """The entries of three combinations of the rows of a pair, from the k-th row on."""
+    """The entries of three combinations of rows, from the k-th on, for the degrees of freedom of a pair of bodies."""
     one, two, three = held.rows[k], held.rows[k + 1], held.rows[k + 2]
     a, b = one.b, one.a
     lift_pair(
@@ -141,7 +135,8 @@ def lift_held(scene, work, held, k):
 
 @part
 def add_pair(M, scene, work, held, pair, least):
-    """The six combinations of the rows of a pair of bodies. Returns whether there was room for entries."""
+    """Adds the six combinations of rows of a pair of bodies to the basis. Returns whether there was enough memory for
+    entries."""
     scene.n_entries = 0
     lift_held(scene, work, held, pair.at)
     half = scene.n_entries
@@ -166,11 +161,12 @@ def add_pair(M, scene, work, held, pair, least):
 
 @kernel(types.void(HybridBody.type), "loops of hybrid bodies that touch", effort=3, nogil=True)
 def find_loops(hybrid):
-    """Q where the factors of the reduced tree are of; mechanisms.found: whether there was room for entries."""
+    """Finds Q at the position of the factors of the reduced tree; mechanisms.found: whether there was enough memory for
+    entries."""
     m, x = open_reduced(hybrid)
     touching, held = touching_of(hybrid), hybrid.closing
     M, scene = touching.mechanisms, touching.scene
-    gather(hybrid, m, touching)
+    gather_mechanisms(hybrid, m, touching)
     least = begin_basis(M, scene, x.q, x.v)
     combine(held)
     for i in range(M.loops.n_loops):
@@ -187,7 +183,7 @@ def find_loops(hybrid):
 
 @kernel(types.void(HybridBody.type, types.int64), "velocities that keep loops closed", effort=2, nogil=True)
 def hold_closed(hybrid, at_end):
-    """Change velocities, those at the end of a part or those in its middle, to the nearest that keep loops closed."""
+    """Projects the velocities at the end of a part, or those in its middle, onto those that keep loops closed."""
     _, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     keep_closed(touching.mechanisms, touching.scene, x.work, touching.end if at_end else x.half, touching.dv)
@@ -195,7 +191,7 @@ def hold_closed(hybrid, at_end):
 
 @helper
 def rows_of_touches(hybrid, work):
-    """The rows of all touches, of bodies whose loops stay closed. Returns whether there was room."""
+    """The rows of all touches, projected so that loops stay closed. Returns whether there was enough memory."""
     touching = touching_of(hybrid)
     scene, M = touching.scene, touching.mechanisms
     if hybrid.n_loop_rows == 0:
@@ -208,8 +204,8 @@ def rows_of_touches(hybrid, work):
 
 @helper
 def close_part(hybrid, h):
-    """Close loops where a part of length h ends, and make velocities keep them closed [hybrid_closing.py]. Energies are
-    judged elsewhere. Returns whether they are closed."""
+    """Closes loops at the end of a part of length h, and projects velocities so that they stay closed
+    [hybrid_closing.py]; energies are judged afterwards. Returns whether loops are closed."""
     touching = touching_of(hybrid)
     touching.open = 0
     if hybrid.n_loop_rows == 0:
@@ -225,7 +221,7 @@ def close_part(hybrid, h):
 
 @helper
 def close_step(hybrid):
-    """Close loops where a step ends, if shapes were moved apart in it. Returns how it ended, as steps.py has it."""
+    """Closes loops at the end of a step, if removing overlap may have opened them. Returns an outcome of steps.py."""
     touching = touching_of(hybrid)
     if hybrid.n_loop_rows == 0 or not touching.open:
         return DONE

@@ -1,259 +1,83 @@
-"""Pairs of shapes of a hybrid body that may touch in the next steps.
+"""The neighbour list of a hybrid body: all candidate pairs, that is pairs of shapes that may touch within several
+steps.
 
-Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept, in strips across y. Where one that
-overlaps another is around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as
-their own boxes are near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active
-log active + pairs log n), whatever rests.
+The broad phase sorts bounding boxes [touching_boxes.py] along x and sweeps them, in strips across y. Where a box that
+overlaps another one contains many bodies, the search descends along the assembly tree [touching_descent.py]. Rigidly
+connected shapes are no candidates. So building the list costs O(active log active + pairs log n), independent of the
+number of links at rest.
 
-Boxes are near each other if they may meet within several steps, and pairs are kept that long [Verlet 1967, who does
-this for atoms], or until other joints are active. The few bodies that move farther than was expected meet others again
-[touching_strays.py]. Pairs are in ascending order, so that the touches of a step do not depend on when they were
-listed.
+Boxes include the motion of several steps, and the list is kept that long [Verlet 1967, who does this for atoms], or
+until other joints are active. If a few bodies move farther than was expected, pairs are added for them
+[touching_neighbours.py]. Pairs are in ascending order, so that the touches of a step do not depend on when the list was
+built.
 """
 
 from __future__ import annotations
 
-from supple.adaptive.heapsort import sort_by
 from supple.adaptive.radix_sort import sort_large
-from supple.adaptive.touching_boxes import make_boxes, volume_at
+from supple.adaptive.touching_boxes import make_boxes
+from supple.adaptive.touching_capsules import ROUNDING, segment_distance
+from supple.adaptive.touching_clearance import clearance_of, list_pair, reset_travel
+from supple.adaptive.touching_descent import search_boxes, search_flats
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_places import note_shape, place_node, world_of
-from supple.adaptive.touching_spares import are_kin, begin_shifts, list_pair, spare_of
-from supple.assembly.tree import LEAF, LIGHT
-from supple.contact.finding import AHEAD, may_touch
-from supple.contact.memory import PLANE
+from supple.contact.finding import AHEAD
 from supple.contact.points import norm
-from supple.contact.volumes import are_apart, is_above, is_empty
-from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper
 
-KEPT, AFTER = 24, 4  #: steps that a list is meant for, at most, and after the next update
-STRIPS, FEW = 64, 128  #: in which boxes are swept, at most; boxes in one, at least, on average
-
-
-# --- what is listed ---------------------------------------------------------------------------------------------------
-
-
-@helper
-def reach_within(hybrid, s, kin):
-    """How far shape s may move until pairs are listed again; or, for its kin, relative to them."""
-    touching, reach = touching_of(hybrid), 0.0
-    if touching.scene.shapes[s].body >= 0:
-        volume = hybrid.body_volumes[touching.homes[s].body]
-        reach = volume.strays if kin else volume.reach
-    return reach
-
-
-@helper
-def note_pair(hybrid, s, t):
-    """Shapes s and t, if they may touch, and come near enough until pairs are listed again."""
-    touching = touching_of(hybrid)
-    scene, k = touching.scene, touching.n_pairs
-    note_shape(hybrid, s)
-    note_shape(hybrid, t)
-    s, t = min(s, t), max(s, t)
-    kin = are_kin(touching, scene.shapes[s].body, scene.shapes[t].body)
-    reach = reach_within(hybrid, s, kin) + reach_within(hybrid, t, kin)
-    if not touching.again and spare_of(scene, s, t) > reach:
-        return
-    if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
-        if k < touching.pair_room:
-            touching.pairs[k] = s * scene.n_shapes + t
-        touching.n_pairs = k + 1
-
-
-@helper
-def from_here(hybrid, reach):
-    """How far something with that reach may move from where it is: if it meets others again, it is no longer where
-    pairs were listed."""
-    return 2.0 * reach if touching_of(hybrid).again else reach
-
-
-@helper
-def reach_between(hybrid, A, B, kin):
-    """How much nearer two boxes may come."""
-    return from_here(hybrid, A.strays + B.strays if kin else A.reach + B.reach)
-
-
-@helper
-def pass_on(hybrid, i):
-    """The parts of a rigid node move at most as far as it does."""
-    tree, volumes = hybrid.body.tree, hybrid.volumes
-    l, r, reach, strays = tree.left[i], tree.right[i], volumes[i].reach, volumes[i].strays
-    if tree.kind[i] == LEAF:
-        hybrid.body_volumes[tree.item[i]].reach, hybrid.body_volumes[tree.item[i]].strays = reach, strays
-    elif r >= 0:
-        volumes[r].reach, volumes[r].strays = reach, strays
-    if l >= 0:
-        volumes[l].reach, volumes[l].strays = reach, strays
-
-
-# --- with the world ---------------------------------------------------------------------------------------------------
-
-
-@helper
-def is_far(hybrid, i, t):
-    """Whether a node, or the body of a LEAF, is far from a shape of the world."""
-    scene, volume, n = touching_of(hybrid).scene, volume_at(hybrid, i), hybrid.body.tree.n_nodes
-    R, r = world_of(hybrid, i if i < n else i - n)
-    shape = scene.shapes[t]
-    out = from_here(hybrid, volume.reach) + shape.margin + scene.length
-    if shape.kind == PLANE:
-        axis = z_axis(shape.X)
-        return is_above(axis, dot(axis, shape.at), R, r, volume, out)
-    if t >= scene.n_shapes - scene.n_flat:
-        return False
-    A, B = volume, hybrid.body_volumes[hybrid.body.tree.n]
-    B.c, B.h = Vec3(0.0, 0.0, 0.0), shape.box
-    return are_apart(R, r, A, shape.X, shape.at, B, out)
-
-
-@helper
-def search_world(hybrid, i, t):
-    """What of a rigid node, or of the body of a LEAF, is near shape t of the world."""
-    tree, touching = hybrid.body.tree, touching_of(hybrid)
-    n, stack, top = tree.n_nodes, touching.stack, 1
-    stack[0] = i
-    while top > 0:
-        top -= 1
-        i = stack[top]
-        if i < n:
-            place_node(hybrid, i)
-        if is_empty(volume_at(hybrid, i).h) or is_far(hybrid, i, t):
-            continue
-        if i >= n:
-            b = tree.item[i - n]
-            for k in range(touching.shape_start[b], touching.shape_start[b + 1]):
-                note_pair(hybrid, touching.shapes_on[k], t)
-            continue
-        pass_on(hybrid, i)
-        kind, l, r = tree.kind[i], tree.left[i], tree.right[i]
-        if kind == LEAF:
-            stack[top] = i + n
-            top += 1
-        elif kind != LIGHT:
-            stack[top] = r
-            top += 1
-        if l >= 0:
-            stack[top] = l
-            top += 1
-
-
-# --- with each other --------------------------------------------------------------------------------------------------
-
-
-@helper
-def add_pair(stack, top, i, j):
-    stack[2 * top], stack[2 * top + 1] = i, j
-    return top + 1
-
-
-@helper
-def with_parts(hybrid, top, i, j):
-    """The pairs of j with the parts of node i."""
-    tree, stack = hybrid.body.tree, touching_of(hybrid).stack
-    kind, l, r = tree.kind[i], tree.left[i], tree.right[i]
-    pass_on(hybrid, i)
-    if kind == LEAF:
-        top = add_pair(stack, top, i + tree.n_nodes, j)
-    elif kind != LIGHT:
-        top = add_pair(stack, top, r, j)
-    if l >= 0:
-        top = add_pair(stack, top, l, j)
-    return top
-
-
-@helper
-def note_pairs(hybrid, i, j):
-    """Those of two bodies, given by their LEAFs."""
-    tree, touching = hybrid.body.tree, touching_of(hybrid)
-    a, b = tree.item[i], tree.item[j]
-    for k in range(touching.shape_start[a], touching.shape_start[a + 1]):
-        for l in range(touching.shape_start[b], touching.shape_start[b + 1]):
-            note_pair(hybrid, touching.shapes_on[k], touching.shapes_on[l])
-
-
-@helper
-def search_pairs(hybrid, i, j, kin):
-    """What of two rigid nodes, or bodies of LEAFs, is near each other. kin: whether they are of one tree."""
-    tree, touching = hybrid.body.tree, touching_of(hybrid)
-    n, stack, top = tree.n_nodes, touching.stack, 0
-    top = add_pair(stack, top, i, j)
-    while top > 0:
-        top -= 1
-        i, j = stack[2 * top], stack[2 * top + 1]
-        A, B = volume_at(hybrid, i), volume_at(hybrid, j)
-        if is_empty(A.h) or is_empty(B.h):
-            continue
-        if i >= n and j >= n:
-            note_pairs(hybrid, i - n, j - n)
-            continue
-        node, other = i if i < n else i - n, j if j < n else j - n
-        place_node(hybrid, node)
-        place_node(hybrid, other)
-        R, r = world_of(hybrid, node)
-        S, s = world_of(hybrid, other)
-        if are_apart(R, r, A, S, s, B, reach_between(hybrid, A, B, kin) + touching.scene.length):
-            continue
-        if j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
-            top = with_parts(hybrid, top, i, j)
-        else:
-            top = with_parts(hybrid, top, j, i)
-
-
-# --- the list ---------------------------------------------------------------------------------------------------------
-
-
-@helper
-def are_distant(hybrid, A, B):
-    """Whether two boxes of one tree are too far from each other, by spheres around them, where they were listed."""
-    way, out = B.at_on - A.at_on, A.far + B.far + A.strays + B.strays + touching_of(hybrid).scene.length
-    return dot(way, way) > out * out
-
-
-@helper
-def meet_boxes(hybrid, A, B):
-    """What of two boxes that overlap may touch."""
-    n, touching = hybrid.body.tree.n_nodes, touching_of(hybrid)
-    kin = are_kin(touching, A.part - 1, B.part - 1)
-    if A.part == B.part or (kin and are_distant(hybrid, A, B)):
-        return
-    if A.item >= 2 * n:
-        search_world(hybrid, B.item, A.item - 2 * n)
-    elif B.item >= 2 * n:
-        search_world(hybrid, A.item, B.item - 2 * n)
-    elif A.item >= n and B.item >= n:
-        note_pairs(hybrid, A.item - n, B.item - n)
-    else:
-        search_pairs(hybrid, A.item, B.item, kin)
-
-
-@helper
-def meet_flats(hybrid, box):
-    """What of a box may touch planes and height fields."""
-    scene = touching_of(hybrid).scene
-    for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
-        search_world(hybrid, box.item, t)
+KEPT, AFTER = 24, 4  #: steps for which a list is built: at most, and after the next update of active joints
+BINS = 1 << 20  #: into which the extent along x is divided; boxes that begin in the same bin are in no order
+STRIPS, FEW = 64, 128  #: strips of the sweep, at most; and boxes for each of them, at least, on average
 
 
 @helper
 def order_boxes(touching):
-    """Along x."""
-    boxes, order, begins, sides, n = touching.boxes, touching.order, touching.begins, touching.sides, touching.n_boxes
+    """Sorts boxes along x, by bins. Returns a bound on how far those of one bin may be out of order."""
+    boxes, order, n = touching.boxes, touching.order, touching.n_boxes
+    low, high = 1e300, -1e300
     for k in range(n):
-        order[k], begins[k] = k, boxes[k].low.x
-    sort_by(order, begins, n)
+        low, high = min(low, boxes[k].low.x), max(high, boxes[k].low.x)
+    bin_width = max((high - low) / BINS, 1e-300)
     for k in range(n):
-        sides[2 * k], sides[2 * k + 1] = boxes[order[k]].low.y, boxes[order[k]].high.y
+        place = (boxes[k].low.x - low) / bin_width
+        order[k] = (int(place) if 0.0 <= place <= BINS else 0) * n + k
+    sort_large(order, touching.inside, touching.counts, n)
+    for k in range(n):
+        order[k] = order[k] % n
+    return 2.0 * bin_width
 
 
 @helper
-def sweep_strip(hybrid, low, high):
-    """Along x, those that reach into a strip across y: two that overlap meet in the strip in which the second one
-    begins."""
+def fill_sweep(touching):
+    """Copies what the sweep needs of boxes, in their order."""
+    begins, sides = touching.begins, touching.sides
+    for k in range(touching.n_boxes):
+        box, row = touching.boxes[touching.order[k]], touching.swept[k]
+        row.low, row.high, row.box, row.reduced_body = box.low, box.high, touching.order[k], box.reduced_body
+        row.tree = touching.travels[box.reduced_body - 1].root if box.reduced_body > 0 else -1
+        row.here, row.at, row.axis, row.half, row.radius = box.here, box.at, box.axis, box.half, box.radius
+        row.reach, row.strays = box.reach, box.strays
+        begins[k], sides[2 * k], sides[2 * k + 1] = box.low.x, box.low.y, box.high.y
+
+
+@helper
+def are_near(touching, A, B, same_tree):
+    """Whether the contents of two boxes may come close enough to touch, by their bounding capsules: where they are, for
+    their relative motion in one tree, otherwise halfway along their expected motion."""
+    if A.reduced_body == B.reduced_body:
+        return False
+    out = A.radius + B.radius + touching.scene.length + (A.strays + B.strays if same_tree else A.reach + B.reach)
+    d = B.here - A.here if same_tree else B.at - A.at
+    gap = segment_distance(d, A.axis, A.half, B.axis, B.half)
+    return gap - ROUNDING * (A.half + B.half + A.radius + B.radius) <= out
+
+
+@helper
+def sweep_strip(hybrid, low, high, disorder):
+    """Sweeps the boxes that reach into the strip from low to high across y. A pair is found in the strip where its
+    overlap along y begins. disorder: how far boxes may be out of order along x."""
     touching = touching_of(hybrid)
-    boxes, order, begins, sides, inside = (
-        touching.boxes, touching.order, touching.begins, touching.sides, touching.inside,
+    boxes, swept, begins, sides, inside = (
+        touching.boxes, touching.swept, touching.begins, touching.sides, touching.inside,
     )  # fmt: skip
     n = 0
     for k in range(touching.n_boxes):
@@ -261,25 +85,26 @@ def sweep_strip(hybrid, low, high):
             inside[n] = k
             n += 1
     for i in range(n):
-        k = inside[i]
-        A = boxes[order[k]]
+        A = swept[inside[i]]
         end, first, last = A.high.x, A.low.y, A.high.y
         for j in range(i + 1, n):
             l = inside[j]
-            if begins[l] > end:
+            if begins[l] > end + disorder:
                 break
             if sides[2 * l] <= last and first <= sides[2 * l + 1] and low <= max(first, sides[2 * l]):
-                B = boxes[order[l]]
-                if A.low.z <= B.high.z and B.low.z <= A.high.z:
-                    meet_boxes(hybrid, A, B)
+                B = swept[l]
+                same_tree = A.tree == B.tree and A.tree >= 0
+                if A.low.z <= B.high.z and B.low.z <= A.high.z and are_near(touching, A, B, same_tree):
+                    search_boxes(hybrid, boxes[A.box], boxes[B.box], same_tree)
 
 
 @helper
 def sweep_boxes(hybrid):
-    """All of them, in strips that are twice as wide as boxes are on average."""
+    """Sweeps all boxes, in strips that are twice as wide as boxes are on average."""
     touching = touching_of(hybrid)
     sides, n, width, low, high = touching.sides, touching.n_boxes, 0.0, 1e300, -1e300
-    order_boxes(touching)
+    disorder = order_boxes(touching)
+    fill_sweep(touching)
     for k in range(n):
         width += (sides[2 * k + 1] - sides[2 * k]) * 2.0 / n
         low, high = min(low, sides[2 * k]), max(high, sides[2 * k + 1])
@@ -287,37 +112,38 @@ def sweep_boxes(hybrid):
     for s in range(count):
         begin = low + (high - low) * s / count if s > 0 else -1e300
         end = low + (high - low) * (s + 1) / count if s < count - 1 else 1e300
-        sweep_strip(hybrid, begin, end)
+        sweep_strip(hybrid, begin, end, disorder)
 
 
 @helper
-def note_list(touching):
-    """The pairs, in ascending order, and what they have to spare."""
+def finish_list(touching):
+    """Sorts the candidate pairs, and finds their clearance."""
     scene = touching.scene
-    sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+    sort_large(touching.pairs, touching.scratch, touching.counts, touching.n_pairs)
     for k in range(touching.n_pairs):
         s = touching.pairs[k] // scene.n_shapes
         t = touching.pairs[k] - s * scene.n_shapes
-        list_pair(touching, touching.list[k], s, t, spare_of(scene, s, t))
+        list_pair(touching, touching.list[k], s, t, clearance_of(scene, s, t))
 
 
 @helper
 def list_pairs(hybrid, mask, h):
-    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`."""
+    """Builds the neighbour list for several steps of the hybrid body, with the region with one of the flags in `mask`.
+    h: the time within which touches are searched for. If there is not enough memory, touching.listed is 0."""
     touching = touching_of(hybrid)
     n = hybrid.body.tree.n_nodes
     ahead, g = min(KEPT, hybrid.every + AFTER) * hybrid.dt, norm(hybrid.gravity)
     touching.stamp += 1
-    touching.n_pairs = touching.n_noted = touching.again = 0
-    begin_shifts(hybrid)
+    touching.n_pairs = touching.n_listed_shapes = touching.extending = 0
+    reset_travel(hybrid)
     make_boxes(hybrid, mask, max(AHEAD * h, ahead), g * max(AHEAD * h * h, ahead * ahead), h)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
-        if box.item < 2 * n and box.part > 0:
-            meet_flats(hybrid, box)
+        if box.item < 2 * n and box.reduced_body > 0:
+            search_flats(hybrid, box)
     sweep_boxes(hybrid)
     if touching.n_pairs <= touching.pair_room:
-        note_list(touching)
+        finish_list(touching)
         touching.listed = touching.formed
     else:
         touching.listed = 0

@@ -1,5 +1,5 @@
-"""Where a hybrid body touches the world, itself and others, or may within a step: of the pairs of shapes that are
-listed [touching_pairs.py]."""
+"""The narrow phase of a hybrid body: its touches now, and those that may close within a step, among the candidate pairs
+of the neighbour list [touching_pairs.py]."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from numba import types
 
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_body_poses import place_bodies
+from supple.adaptive.touching_clearance import may_meet, renew_clearance, shapes_of, update_shape_travel
 from supple.adaptive.touching_memory import PAIRS, touching_of
-from supple.adaptive.touching_places import place_path, place_seen
-from supple.adaptive.touching_placing import place_parts
-from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
-from supple.adaptive.touching_strays import renew_list
+from supple.adaptive.touching_neighbours import renew_list
+from supple.adaptive.touching_node_poses import place_path, place_region
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
 from supple.contact.points import copy_found, norm
@@ -21,8 +21,8 @@ from supple.spatial.compiler import helper, kernel
 
 @helper
 def try_pair(touching, scene, s, t, h, fall):
-    """The touches of two shapes within a step of length h, in a scene. fall: by gravity. Returns whether there are
-    any."""
+    """Adds the touches of shapes s and t that may close within a step of length h to a scene. fall: the distance that
+    bodies fall in it. Returns whether there are any."""
     shapes, before = scene.shapes, scene.n
     for shape in (s, t):
         if touching.tried[shape] != touching.searches:
@@ -37,21 +37,32 @@ def try_pair(touching, scene, s, t, h, fall):
 
 @kernel(types.void(HybridBody.type, Scene.type, types.float64), "touches of listed pairs", effort=3, nogil=True)
 def try_pairs(hybrid, scene, h):
-    """The touches of listed pairs within a step of length h, in a scene; after renew_list for that step."""
+    """Adds the touches of candidate pairs that may close within a step of length h to a scene; after renew_list for
+    that step."""
     touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
     touching.searches += 1
-    shift_shapes(touching)
+    update_shape_travel(touching)
     for k in range(touching.n_pairs):
         pair = touching.list[k]
         if may_meet(touching, pair):
             s, t = shapes_of(pair)
             if not try_pair(touching, scene, s, t, h, fall):
-                renew_spare(touching, pair)
+                renew_clearance(touching, pair)
+
+
+@helper
+def add_near_limits(touching, scene, q, j, k, reach):
+    """Adds the limits of degree of freedom j, which are row k of all, that are nearer than `reach` to a scene."""
+    at = q[touching.coordinate[k]]
+    for side in range(2):
+        gap = at - touching.lower[k] if side == 0 else touching.upper[k] - at
+        if gap < reach:
+            add_limit(scene, j, 1.0 if side == 0 else -1.0, gap, k, side)
 
 
 @helper
 def search_limits(hybrid, h):
-    """Active joints near their limits; and which degrees of freedom there are."""
+    """Adds active joints that may reach their limits within h; and numbers the active degrees of freedom."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, n = touching.scene, 0
@@ -62,18 +73,14 @@ def search_limits(hybrid, h):
             k = touching.limit_of[j]
             if k < 0:
                 continue
-            at, reach = x.q[touching.coordinate[k]], scene.length + AHEAD * h * abs(x.v[j]) + h
-            for side in range(2):
-                gap = at - touching.lower[k] if side == 0 else touching.upper[k] - at
-                if gap < reach:
-                    add_limit(scene, j, 1.0 if side == 0 else -1.0, gap, k, side)
+            add_near_limits(touching, scene, x.q, j, k, scene.length + AHEAD * h * abs(x.v[j]) + h)
     scene.n_present = n
 
 
 @helper
 def join_active_limits(hybrid, h):
-    """Adds those of active joints that a part of length h runs into [contact/finding.py]. Returns whether there are
-    any."""
+    """Adds the limits of active joints that a part of length h would exceed [contact/finding.py]. Returns whether there
+    are any."""
     touching, found = touching_of(hybrid), False
     scene, (_, x) = touching.scene, open_reduced(hybrid)
     for i in range(scene.n_present):
@@ -87,7 +94,7 @@ def join_active_limits(hybrid, h):
 
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of placed bodies", nogil=True)
 def search_placed(hybrid, mask, h):
-    """All touches within a time h to come, of the region with one of the flags in `mask`; reduced bodies are placed."""
+    """Finds all touches that may close within a time h, where reduced bodies are placed. mask: a flag of the region."""
     touching = touching_of(hybrid)
     scene = touching.scene
     scene.n = 0
@@ -96,12 +103,12 @@ def search_placed(hybrid, mask, h):
         touching.n_contacts = scene.n
         search_limits(hybrid, h)
     else:
-        scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for
+        scene.n = touching.n_pairs // PAIRS + 1  # more than there is memory for
 
 
 @helper
 def take_foreseen(hybrid, h):
-    """The same, where a part ended, at which they have been looked for [touching_judging.py]."""
+    """The same where a part ended: contacts have been found when it was judged [touching_judging.py]."""
     touching = touching_of(hybrid)
     scene = touching.scene
     scene.n = touching.n_contacts = touching.n_foreseen
@@ -112,22 +119,22 @@ def take_foreseen(hybrid, h):
 
 @helper
 def row_of(hybrid, shape):
-    """The row of the reduced body that a shape is on, -1: the world."""
+    """The reduced body that a shape is on, counted from 0; -1: the world."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     body = touching.homes[shape].body
     if body < 0:
         return -1
     place_path(hybrid, tree.leaf_of[body])
-    return touching.part[tree.leaf_of[body]] - 1
+    return touching.reduced_body[tree.leaf_of[body]] - 1
 
 
 @helper
 def attach_touches(hybrid, h):
-    """The touches that there are, on other reduced bodies, which are placed: the active joints have changed, but
-    nothing has moved. Limits are those of a step of length h."""
+    """Moves the present contacts to new reduced bodies, which are placed: the active joints have changed, but nothing
+    has moved. Contacts within one reduced body are dropped. Limits are those of a step of length h."""
     touching, n = touching_of(hybrid), 0
     touches = touching.scene.touches
-    place_seen(hybrid)
+    place_region(hybrid)
     for k in range(touching.n_contacts):
         touch = touches[k]
         a, b = row_of(hybrid, touch.shape), row_of(hybrid, touch.other)
@@ -141,6 +148,6 @@ def attach_touches(hybrid, h):
 
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
 def search_touches(hybrid, mask, h):
-    """The same as search_placed; after without_joints with note."""
-    place_parts(hybrid)
+    """Places reduced bodies and finds touches, as search_placed; after without_joints with note."""
+    place_bodies(hybrid)
     search_placed(hybrid, mask, h)

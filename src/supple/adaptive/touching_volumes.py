@@ -1,4 +1,4 @@
-"""The boxes of nodes of a hybrid body [contact/volumes.py] where it becomes rigid."""
+"""Bounding boxes of the nodes of a hybrid body [contact/volumes.py]: found when a node becomes rigid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from supple.spatial.compiler import part
 
 @part
 def settle_volume(hybrid, i):
-    """The box of node i, from those of its parts, wherever it is."""
+    """The bounding box of node i, in its own frame, from those of its children."""
     body, tree, volumes = hybrid.body, hybrid.body.tree, hybrid.volumes
     kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
     zero = Vec3(0.0, 0.0, 0.0)

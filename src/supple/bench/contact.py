@@ -1,5 +1,5 @@
-"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, long chains on
-the ground, and how the search for contacts grows."""
+"""`supple bench contact`: a falling crowd and a sleeping one, a person on the ground, falling ragdolls, long chains on
+the ground, and the search for contacts in large models."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from supple.scenes import Scene
 Floats = NDArray[np.float64]
 
 CROWDS = (5, 4), (20, 10)  #: rows and columns of people
-SOME, AT_REST = 4.0, 50.0  #: times faster than our own full step: with 5 % of the joints active, with all at rest
+SOME, AT_REST = 4.0, 50.0  #: times faster than our own step of all joints: with 5 % active, with everybody asleep
 CROWD_MUJOCO, HUMANOID_MUJOCO = (1.0, 2.0), (1.0, 1.5)  #: times faster than mj_step: (floor, aim)
-PUSHED, ON_GROUND, LYING = 0.3, 1.4, 60.0  #: seconds: of pushes, until all are down, and at most until they sleep
-FALLING = tuple(0.32 + 0.08 * k for k in range(9))  #: seconds: instants of a fall, after all were pushed ...
-LANDING = (1.12, 1.28, 1.44)  #: ... and where people come to lie on each other
-SETTLES = 0.6  #: seconds that MuJoCo is given to fall asleep
-OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "it sleeps"
-WINDOW = 20  #: steps that are timed together: one update among them
-LINKS, ACTIVE = (1_000, 10_000, 100_000, 1_000_000), 10  #: of chains; joints of these that move
-CELL, ARCH = 0.1, 1_000  #: metres a link; links an arch
+PUSHED, ON_GROUND, LYING = 0.3, 1.4, 60.0  #: seconds: of pushes, until everybody is down, and until they sleep, at most
+FALLING = tuple(0.32 + 0.08 * k for k in range(9))  #: seconds: instants of the fall, after the pushes ...
+LANDING = (1.12, 1.28, 1.44)  #: ... and of landing on each other
+SETTLES = 0.6  #: seconds for MuJoCo to fall asleep
+OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "mj_step, sleep on"
+WINDOW = 20  #: steps that are timed together, with one update of the active joints
+LINKS, ACTIVE = (1_000, 10_000, 100_000, 1_000_000), 10  #: links in all; active joints
+CELL, ARCH = 0.1, 1_000  #: metres per link; links per arch
 RADIUS = ARCH * CELL / np.pi
 
 
@@ -55,19 +55,19 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     mujoco = peer(console, "mujoco", "mujoco")
     for rows, columns in CROWDS[:1] if quick else CROWDS:
         scene = scenes.falling_crowd(rows, columns)
-        title = f"A crowd of {rows * columns} that falls ({scene.model.n_bodies:,} joints), a step of 2 ms"
+        title = f"A crowd of {rows * columns} falls ({scene.model.n_bodies:,} joints), a step of 2 ms"
         yield from _crowd(title, scene, mujoco, quick)
-    yield "A person who has just fallen to the ground, a step of 2 ms", _humanoid(mujoco, quick)
+    yield "A person who has just fallen, a step of 2 ms", _humanoid(mujoco, quick)
     if mujoco is not None:
-        yield f"Ragdolls of eleven capsules, {WHOLE:g} s from their drop on, a step of 2 ms", falls(mujoco, quick)
-    title = "Zigzag chains that fall on the ground and lie there, a step of 2 ms"
+        yield f"Ragdolls of eleven capsules, first {WHOLE:g} s after a drop, a step of 2 ms", falls(mujoco, quick)
+    title = "Zigzag chains on the ground, a step of 2 ms"
     yield title, [row for n in (CHAINS[:2] if quick else CHAINS) for row in lying(n)]
-    title = f"Finding contacts of arches of {ARCH:,} links on the ground, {ACTIVE} joints of which move"
+    title = f"Finding contacts of arches of {ARCH:,} links on the ground, {ACTIVE} active joints"
     yield title, [row for n in (LINKS[:2] if quick else LINKS) for row in _finding(n)]
 
 
 class Full:
-    """Steps of all joints with contacts, from a state; without Python between them."""
+    """Steps with contact of all joints, from a given state."""
 
     def __init__(self, scene: Scene, ground: float) -> None:
         assert scene.contacts is not None
@@ -76,14 +76,14 @@ class Full:
         self._tau = np.zeros(model.nv)
 
     def window(self, q: Floats, v: Floats) -> float:
-        """The seconds of a step, over a window from a state; infinite if one fails."""
+        """Seconds per step, over a window from a state; infinite if a step fails."""
         taken, known = 0.0, self.room.known[:0]
         self.room.known = known
         try:
             for k in range(WINDOW + 1):
                 begun = time.process_time()
                 self.room.take(q, v, self.dt, self._tau, None)
-                taken += (time.process_time() - begun) * (k > 0)  # the first one knows no forces
+                taken += (time.process_time() - begun) * (k > 0)  # the first one has no warm start
                 q, v = self.room.q.copy(), self.room.v.copy()
         except Unsolved:
             return np.inf
@@ -91,14 +91,14 @@ class Full:
 
 
 def _adaptive_window(body: AdaptiveDynamics, dt: float) -> float:
-    """The same of adaptive dynamics, from where it is."""
+    """The same for adaptive dynamics, from its current state."""
     begun = time.process_time()
     body.run(WINDOW * dt, dt)
     return (time.process_time() - begun) / WINDOW
 
 
 def _mujoco_window(mujoco: Any, theirs: Any, full: Full, settle: float, q: Floats, v: Floats) -> float:
-    """The same of theirs, after a time in which it settles."""
+    """The same for MuJoCo, after `settle` seconds."""
     data = mujoco_data(mujoco, theirs, full.room.model, q, v)
     mujoco.mj_step(theirs, data, 1 + round(settle / full.dt))
     begun = time.process_time()
@@ -110,7 +110,7 @@ def _mujoco_window(mujoco: Any, theirs: Any, full: Full, settle: float, q: Float
 
 
 def _others(mujoco: Any, full: Full, settle: float = 0.0) -> dict[str, Callable[[Floats, Floats], float]]:
-    """The seconds of a step over a window from a state: of all joints, and of theirs."""
+    """Functions (q, v) -> seconds per step over a window: of all joints, and of MuJoCo."""
     calls: dict[str, Callable[[Floats, Floats], float]] = {FULL: full.window}
     for name, sleeps in ((THEIRS, False), (ASLEEP, True)) if mujoco is not None else ():
         model = mujoco_model(mujoco, full.room, full.dt, sleeps)
@@ -119,8 +119,8 @@ def _others(mujoco: Any, full: Full, settle: float = 0.0) -> dict[str, Callable[
 
 
 def _windows(mujoco: Any, body: AdaptiveDynamics, full: Full, rounds: int, settle: float = 0.0) -> dict[str, float]:
-    """The least seconds of a step of each, over windows, in turns: of the others from the present state, and of
-    adaptive dynamics from there on."""
+    """The least seconds per step of each method, over windows that take turns: the others start from the current state,
+    adaptive dynamics continues from there."""
     q, v, others = body.q.copy(), body.v.copy(), _others(mujoco, full, settle)
     taken = [
         {OURS: _adaptive_window(body, full.dt), **{name: call(q, v) for name, call in others.items()}}
@@ -130,7 +130,7 @@ def _windows(mujoco: Any, body: AdaptiveDynamics, full: Full, rounds: int, settl
 
 
 def _pushed(scene: Scene) -> AdaptiveDynamics:
-    """The scene, after all were pushed at once."""
+    """The scene, after everybody was pushed at once."""
     body = scene.adaptive_dynamics(**scene.adaptive)
     pushes = [body.apply(p.body, force=p.force, point=p.point) for p in scene.pushes.described()]
     body.run(PUSHED, scene.dt)
@@ -140,8 +140,8 @@ def _pushed(scene: Scene) -> AdaptiveDynamics:
 
 
 def _falls(scene: Scene, rounds: int) -> tuple[AdaptiveDynamics, list[tuple[Floats, Floats]], Floats]:
-    """The same fall, again and again: the last one; the states at instants of it, and the least seconds of an adaptive
-    step from these on."""
+    """Repeats the same fall. Returns the last run, the states at its instants, and the least seconds per adaptive step
+    from each of them."""
     instants = FALLING + LANDING
     least = np.full(len(instants), np.inf)
     for _ in range(rounds):
@@ -166,7 +166,7 @@ def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple
     least = {x: np.array([min(call(q, v) for _ in range(rounds)) for q, v in states]) for x, call in others.items()}
     fall = {x: float(taken[:n].mean()) for x, taken in least.items()}
     found = [Row("5 % active", float(ours[:n].mean()), "s", fall[FULL], FULL, SOME)]
-    found += [Row("5 % active, they land", float(ours[n:].mean()), "s", float(least[FULL][n:].mean()), FULL)]
+    found += [Row("5 % active, landing", float(ours[n:].mean()), "s", float(least[FULL][n:].mean()), FULL)]
     found += [Row(FULL, fall[FULL], "s", fall[x], x, *CROWD_MUJOCO) for x in (THEIRS, ASLEEP) if x in fall]
     yield title, found
     while len(body.sleeping) < (scene.model.parent < 0).sum() and body.time < LYING:
@@ -175,7 +175,7 @@ def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple
     asleep = f"{len(body.sleeping)} asleep"
     found = [Row(asleep, best[OURS], "s", best[FULL], FULL, AT_REST)]
     found += [Row(asleep, best[OURS], "s", best[x], x) for x in (THEIRS, ASLEEP) if x in best]
-    yield title.replace("falls", "lies still"), found
+    yield title.replace("falls", "sleeps"), found
 
 
 def _humanoid(mujoco: Any, quick: bool) -> list[Row]:
@@ -188,7 +188,8 @@ def _humanoid(mujoco: Any, quick: bool) -> list[Row]:
 
 
 def _finding(n: int) -> list[Row]:
-    """Of pairs that are listed, and these listed anew, along the tree; beside sorting and sweeping all shapes."""
+    """The search among listed candidate pairs, and with listing them again; compared with sorting and sweeping all
+    shapes."""
     size, turn = (0.02, 0.8 * CELL), np.eye(3)
     middle = np.array([0.0, 0.0, -0.5 * CELL])
     shapes = tuple(Shape(f"s{i}", i, "capsule", size, middle, turn) for i in range(n))
@@ -206,22 +207,23 @@ def _finding(n: int) -> list[Row]:
     room = ContactRoom(model, np.zeros((0, LAW)), body.contacts)  # type: ignore[arg-type]
     room.touching(body.q.copy())
 
-    def list_anew() -> None:
+    def list_again() -> None:
         touching.listed = 0
         find(hybrid.memory.address, CURRENT, 1e-3)
 
     calls: dict[str, Callable[[], Any]] = {
         "listed": lambda: find(hybrid.memory.address, CURRENT, 1e-3),
-        "anew": list_anew,
+        "again": list_again,
         "sweep": lambda: all_of(room.scene.address, 1e-3),
     }
     best = minima(calls, 20)
-    names = {"listed": "in a step", "anew": "listed anew"}
+    names = {"listed": "in a step", "again": "pairs listed again"}
     return [Row(f"{n:,} links, {names[x]}", best[x], "s", best["sweep"], "all shapes") for x in names]
 
 
 def _arches(n: int) -> Model:
-    """Links that hinge about y, in arches beside each other: the first of them is free, others stand on a hinge."""
+    """Links with hinges about y, in arches side by side. The first arch has a free root, the others stand on a
+    hinge."""
     b, first = ModelBuilder("arches"), np.arange(n) % ARCH == 0
     joints: list[JointName] = ["revolute"] * n
     joints[0] = "free"

@@ -1,4 +1,4 @@
-"""MuJoCo on the same bodies, shapes, springs, limits and step as Supple, with its usual solver."""
+"""MuJoCo models with the same bodies, shapes, springs, limits and step size as Supple's, with its default solver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def mujoco_model(mujoco: Any, room: ContactRoom, dt: float, sleep: bool) -> Any:
-    """The model of a run with contacts. sleep: what lies still is not computed."""
+    """MuJoCo's model for a run with contacts. sleep: whether bodies at rest sleep."""
     model, spec = room.model, mujoco.MjSpec()
     spec.option.gravity, spec.option.timestep = model.gravity, dt
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -74,7 +74,7 @@ def _geom(mujoco: Any, body: Any, shape: Shape) -> None:
 
 
 def mujoco_data(mujoco: Any, theirs: Any, model: Model, q: Floats, v: Floats) -> Any:
-    """A state of Supple's model there: bodies are in the same order, and universal joints are two hinges."""
+    """A state of Supple's model, for MuJoCo: bodies are in the same order, and universal joints are two hinges."""
     data = mujoco.MjData(theirs)
     data.qpos[:], data.qvel[:] = q, v
     for joint in np.flatnonzero(model.joint_type == JointType.FREE):

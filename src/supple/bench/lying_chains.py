@@ -1,4 +1,4 @@
-"""Chains that fall on the ground and lie there, by links: what a step takes."""
+"""Time per step of chains that fall on the ground and lie there, by number of links."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Floats = NDArray[np.float64]
 
 CHAINS = 100, 500, 1_000, 5_000, 20_000  #: links
 LINK, RADIUS, MASS, FRICTION = 0.1, 0.01, 0.1, 0.5
-TURN, SPEED, DT = 0.5, 0.2, 2e-3  #: of each link against the one before; of the fall, as from 2 mm
+TURN, SPEED, DT = 0.5, 0.2, 2e-3  #: radians between links; m/s at the start, as after a fall of 2 mm; seconds
 LANDING, SETTLING, WINDOW = 5, 50, 20  #: steps
 
 
 def lying(n: int) -> list[Row]:
-    """The mean of the steps in which it lands, and of those in which it lies."""
+    """Mean times of the steps in which a chain lands, and of those in which it lies still."""
     model, q = _zigzag(n)
     room, v = ContactRoom(model, np.zeros((0, LAW)), Contacts(ground=0.0)), np.zeros(model.nv)
     v[2], tau, taken = -SPEED, np.zeros(model.nv), []
-    room.take(q, v, DT, tau, None)  # makes room
+    room.take(q, v, DT, tau, None)  # allocates memory
     for _ in range(LANDING + SETTLING + WINDOW):
         begun = time.process_time()
         room.take(q, v, DT, tau, None)
@@ -43,7 +43,7 @@ def lying(n: int) -> list[Row]:
 
 
 def _zigzag(n: int) -> tuple[Model, Floats]:
-    """Capsules on ball joints, just on the ground."""
+    """A zigzag of capsules connected by ball joints, that just touches the ground."""
     b, along = ModelBuilder("chain"), np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
     joints: list[JointName] = ["ball"] * n
     joints[0] = "free"

@@ -1,4 +1,4 @@
-"""Ragdolls that are dropped, over their whole fall: ours and MuJoCo's, from the same states with the same shapes."""
+"""Ragdolls that fall and come to rest: Supple and MuJoCo from the same states, with the same shapes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
-DT, WHOLE, DROPS = 2e-3, 3.0, 3  #: seconds of a step, and of a fall with the rest after it; how many of them
+DT, WHOLE, DROPS = 2e-3, 3.0, 3  #: seconds of a step, and of a run; number of runs
 BOUNDS = (1.0, 1.5)  #: times faster than mj_step: (floor, aim)
 BENDS = 2.4  #: radians that elbows and knees bend at most
 UP, DOWN = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
@@ -28,7 +28,7 @@ ASIDE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  #: a cap
 
 
 def ragdoll() -> Model:
-    """A person of eleven capsules, slack but for some damping; elbows and knees have limits."""
+    """A person of eleven capsules, with damped joints; elbows and knees have limits."""
     b = ModelBuilder("ragdoll")
 
     def limb(
@@ -56,7 +56,7 @@ def ragdoll() -> Model:
 
 
 def dropped(model: Model, seed: int) -> tuple[Floats, Floats]:
-    """A state to fall from."""
+    """A random initial state."""
     rng, q = np.random.default_rng(seed), model.neutral()
     turn = rng.normal(size=4) + (0.0, 0.0, 0.0, 2.0)
     q[2], q[3:7] = 1.3, turn / np.linalg.norm(turn)
@@ -64,7 +64,7 @@ def dropped(model: Model, seed: int) -> tuple[Floats, Floats]:
 
 
 def _ours(room: ContactRoom, q: Floats, v: Floats, steps: int) -> Floats:
-    """The seconds of each step from a state."""
+    """Seconds of each step, from a state."""
     room.known, tau, taken = room.known[:0], np.zeros(room.model.nv), np.zeros(steps)
     for k in range(steps):
         begun = time.process_time()
@@ -86,7 +86,7 @@ def _theirs(mujoco: Any, model: Any, room: ContactRoom, q: Floats, v: Floats, st
 
 
 def falls(mujoco: Any, quick: bool) -> list[Row]:
-    """Medians and means over all steps, each of them the quickest of several runs."""
+    """Medians and means over all steps; the time of each step is the least of several runs."""
     model, steps, found = ragdoll(), round(WHOLE / DT), []
     room = ContactRoom(model, passive_rows(model), Contacts(ground=0.0, friction=0.8))
     other = mujoco_model(mujoco, room, DT, False)

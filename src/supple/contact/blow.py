@@ -1,4 +1,4 @@
-"""The impulse of one touch by itself: cone.py for what is not in a step of time."""
+"""The impulse of a single touch, outside of time steps: cone.py, called from Python."""
 
 from __future__ import annotations
 

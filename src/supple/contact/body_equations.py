@@ -1,26 +1,27 @@
-"""Newton's equations of an island of deep trees, over bodies: O(bodies + touches), where few bodies touch each other.
+"""Newton's equations of an island of deep trees, over bodies: O(bodies + touches) if few bodies touch each other.
 
-A touch with the world adds J^T A J to the inertia of its body alone, so that the passes of the articulated-body
+A touch with the world adds J^T A J to the inertia of its body only, so that the passes of the articulated-body
 algorithm solve
 
     (H + J^T A J) dv = J^T f,    v = J dv,    change = f - A v
 
 with 6x6 matrices M that are not symmetric where touches slide. A limit adds A to the armature of its joint.
 
-Bodies that touch each other are handles [handles.py], as are those on which two of them hang. Between a handle c and
-the next one above it, all degrees of freedom are eliminated, and the two are linked by a port,
+Bodies that touch each other are handles [handles.py], and so are bodies where the paths of two of them to the root
+meet. Between a handle c and the next one above it, all degrees of freedom are eliminated, and the two are linked by a
+port,
 
-    V_l = Q V + C force + v        velocity of the parent of c, about the origin of c, by that of the handle above
-    P^T force                      on the handle above, by the force of c on its parent
+    V_l = Q V + C force + v        velocity of the parent of c, about the origin of c; V: of the handle above
+    P^T force                      force on the handle above; force: of c on its parent
 
 so that the unknowns of c are its velocity V, that force and the velocities x of its joint:
 
-    M V + force - sum P^T force of handles below + what touches between bodies add = f
+    M V + force - sum P^T force of handles below + terms of touches between bodies = f
     V - C force - S x - Q V of the handle above = v
     stiffness x - S . force = tau
 
-These are blocks of blocks.py. Every block alone is regular: the inertia of bodies of which some are held. Forces are
-divided by the mass of the handle.
+These are blocks of blocks.py. Every diagonal block is regular: it is the inertia of bodies of which some are held.
+Forces are divided by the mass of the handle.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ def no_six():
 
 @helper
 def moved(r, v):
-    """A motion at the origin, at r."""
+    """A motion about the origin, shifted to r."""
     x, y, z = entry(v, 0), entry(v, 1), entry(v, 2)
     return v + make_six(0.0, 0.0, 0.0, y * r.z - z * r.y, z * r.x - x * r.z, x * r.y - y * r.x)
 
 
 @helper
 def set_forces(scene):
-    """f of all touches, on bodies and joints."""
+    """f of all touches, as forces on bodies and joints."""
     T, none = scene.deep, no_six()
     for i in range(T.low, T.high):
         b = T.order[i]
@@ -74,7 +75,7 @@ def set_forces(scene):
 
 @part
 def lift_forces(T, b):
-    """Those on a body, to its parent; what they leave at ports."""
+    """Passes the force on a body to its parent, and its effect to its port."""
     body = T.bodies[b]
     f = body.f
     if body.handle >= 0:
@@ -90,14 +91,21 @@ def lift_forces(T, b):
 
 
 @helper
+def unknowns_of(scene, body):
+    """The unknowns of a handle; before they are solved for, their right-hand sides."""
+    B = scene.blocks
+    return from_entry(B.x, B.first[B.rank[body.handle]])
+
+
+@helper
 def set_right_sides(scene):
-    """Of the blocks of handles."""
-    T, B = scene.deep, scene.blocks
+    """The right-hand sides of the blocks of handles."""
+    T = scene.deep
     for i in range(T.low, T.high):
         b = T.order[i]
         body, port = T.bodies[b], T.ports[b]
         if body.handle >= 0:
-            x = from_entry(B.x, B.first[B.rank[body.handle]])
+            x = unknowns_of(scene, body)
             set_six(x, 0, body.f * (1.0 / port.scale))
             set_six(x, FORCE, port.v)
             for k in range(body.first, body.last):
@@ -107,12 +115,12 @@ def set_right_sides(scene):
 @helper
 def take_solution(scene):
     """Velocities and forces of handles."""
-    T, B = scene.deep, scene.blocks
+    T = scene.deep
     for i in range(T.low, T.high):
         b = T.order[i]
         body, port = T.bodies[b], T.ports[b]
         if body.handle >= 0:
-            x = from_entry(B.x, B.first[B.rank[body.handle]])
+            x = unknowns_of(scene, body)
             body.v, port.force = six(x, 0), six(x, FORCE) * port.scale
             for k in range(body.first, body.last):
                 T.dofs[k].x = x[JOINT + k - body.first]
@@ -120,7 +128,7 @@ def take_solution(scene):
 
 @part
 def move_body(T, b):
-    """The velocity of a body that is no handle, and those of its joint, after those above it."""
+    """The velocity of a body that is not a handle, and those of its joint, by that of its parent."""
     body = T.bodies[b]
     if body.handle >= 0:
         return
@@ -144,7 +152,7 @@ def velocity_of(scene, touch, b):
 
 @part
 def solve_for_bodies(scene):
-    """v and change of touches, by f."""
+    """v and change of all touches, from f."""
     T = scene.deep
     set_forces(scene)
     for i in range(T.high - 1, T.low - 1, -1):

@@ -1,6 +1,6 @@
-"""Factors of Newton's equations over bodies [body_equations.py, in whose words], from the last body to the first.
+"""Factors of Newton's equations over bodies, from the last body to the first; notation as in body_equations.py.
 
-Six numbers are those of a motion or a force, the angular part first, along the world's axes.
+Vectors of six are motions or forces, angular part first, in world axes.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from supple.spatial.matrices import MatrixRows, add_row_products, assign, new_ma
 
 @helper
 def six_of(f):
-    """A motion or a force."""
+    """A motion or a force, as six numbers."""
     return make_six(f.ang.x, f.ang.y, f.ang.z, f.lin.x, f.lin.y, f.lin.z)
 
 
 @helper
 def shifted(r, f):
-    """A force at r, about the origin."""
+    """A force about r, shifted to the origin."""
     x, y, z = entry(f, 3), entry(f, 4), entry(f, 5)
     return f + make_six(r.y * z - r.z * y, r.z * x - r.x * z, r.x * y - r.y * x, 0.0, 0.0, 0.0)
 
 
 @helper
 def shifted_rows(r, P):
-    """Six forces at r, about the origin."""
+    """Six forces about r, shifted to the origin."""
     return MatrixRows(
         shifted(r, P[0]), shifted(r, P[1]), shifted(r, P[2]), shifted(r, P[3]), shifted(r, P[4]), shifted(r, P[5])
     )
@@ -40,7 +40,7 @@ def shifted_rows(r, P):
 
 @helper
 def shifted_matrix(r, M):
-    """An inertia at r, about the origin: X^T M X."""
+    """An inertia about r, shifted to the origin: X^T M X."""
     N = shifted_rows(r, M)
     return MatrixRows(
         N[0] + N[5] * r.y - N[4] * r.z, N[1] + N[3] * r.z - N[5] * r.x, N[2] + N[4] * r.x - N[3] * r.y,
@@ -93,14 +93,14 @@ def products(A, f, g, h):
 
 @helper
 def six_forces(scene, touch, b):
-    """J of a touch on a body."""
+    """The rows of J of a touch, for one body."""
     f, g, h = forces_on(scene, touch, b)
     return six_of(f), six_of(g), six_of(h)
 
 
 @part
 def stiffen(scene, touch, b):
-    """M of a body by J^T A J of a touch."""
+    """Adds J^T A J of a touch to M of a body."""
     f, g, h = six_forces(scene, touch, b)
     x, y, z = products(touch.slope, f, g, h)
     body = scene.deep.bodies[b]
@@ -111,7 +111,7 @@ def stiffen(scene, touch, b):
 
 @part
 def couple(scene, touch, a, b):
-    """What a touch adds to the equations of a over the unknowns of b: -J^T A J."""
+    """Adds the term of a touch in the equations of a over the unknowns of b: -J^T A J."""
     f, g, h = six_forces(scene, touch, a)
     p, q, r = six_forces(scene, touch, b)
     x, y, z = products(touch.slope, p, q, r)
@@ -124,7 +124,7 @@ def couple(scene, touch, a, b):
 
 @helper
 def add_slopes(scene):
-    """Inertias and armatures, with A of all touches."""
+    """Inertias and stiffnesses, with A of all touches."""
     T = scene.deep
     for i in range(T.low, T.high):
         body = T.bodies[T.order[i]]
@@ -149,7 +149,7 @@ def add_slopes(scene):
 
 @part
 def eliminate_dof(T, body, dof):
-    """From the inertia of a body, and from the port of the handle below, if there is one."""
+    """Eliminates a degree of freedom from the inertia of a body, and from the port of the handle below, if any."""
     M, S = body.M, six_of(dof.S)
     dof.right, dof.left = M @ S, S @ M
     dof.D = 1.0 / (dot(S, dof.right) + dof.stiffness)
@@ -164,7 +164,7 @@ def eliminate_dof(T, body, dof):
 
 @part
 def close_port(scene, c):
-    """The block of a handle, whose port is complete."""
+    """Fills the block of a handle, whose port is complete."""
     T = scene.deep
     body, port = T.bodies[c], T.ports[c]
     own, stride = place_of(scene, c, c)
@@ -192,7 +192,7 @@ def close_port(scene, c):
 
 @part
 def pass_on(scene, b):
-    """What a body adds to its parent."""
+    """Eliminates the joint of a body and adds the rest to its parent; begins the port if the body is a handle."""
     T, body = scene.deep, scene.deep.bodies[b]
     if body.handle >= 0:
         port = T.ports[b]
@@ -214,7 +214,7 @@ def pass_on(scene, b):
 
 @part
 def factorize_bodies(scene):
-    """For A of all touches, touch.slope."""
+    """Factorizes the equations, with A of all touches in touch.slope."""
     T, B = scene.deep, scene.blocks
     for i in range(B.product):
         B.numbers[i] = 0.0

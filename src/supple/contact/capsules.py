@@ -22,6 +22,7 @@ from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
 
 PARALLEL = 1e-3  #: the squared sine of the angle between capsules that are side by side
+SHORT, SAME = 1e-3, 1e-6  #: of the smaller shape: what lies side by side, at least, and differences of gaps that count
 
 
 @helper
@@ -57,14 +58,14 @@ def capsules(scene, i, j, within):
     if 1.0 - ab * ab < PARALLEL:
         low, high = dot(a, d - c) - m * abs(ab), dot(a, d - c) + m * abs(ab)
         low, high = max(low, -l), min(high, l)
-        if high - low > 1e-3 * (l + m):
+        if high - low > SHORT * min(l, m):
             nearest = 1e300
             for k in range(2):
                 p = c + a * (low if k == 0 else high)
                 s = d + b * along(d, b, m, p)
                 nearest = min(nearest, norm(p - s))
                 add_round(scene, i, j, p, A.half.x, s, B.half.x, out, within, k)
-            if nearest <= norm(c + a * x - e) + 1e-6 * (l + m):
+            if nearest <= norm(c + a * x - e) + SAME * min(l, m):
                 return
     add_round(scene, i, j, c + a * x, A.half.x, e, B.half.x, out, within, 2)
 
@@ -145,9 +146,9 @@ def capsule_on_box(scene, i, j, within):
         low, high = crossing(c.y, d.y, B.half.y, False, low), crossing(c.y, d.y, B.half.y, True, high)
     if abs(n.z) < 0.9:
         low, high = crossing(c.z, d.z, B.half.z, False, low), crossing(c.z, d.z, B.half.z, True, high)
-    if high - low > 1e-3 * l:
+    if high - low > SHORT * min(l, norm(h)):
         add_on_box(scene, i, j, A.at + a * low, A.half.x, within, 0)
         add_on_box(scene, i, j, A.at + a * high, A.half.x, within, 1)
-        if nearest > min(box_gap(c + d * low, h), box_gap(c + d * high, h)) - 1e-6 * l:
+        if nearest > min(box_gap(c + d * low, h), box_gap(c + d * high, h)) - SAME * min(l, norm(h)):
             return
     add_on_box(scene, i, j, A.at + a * x, A.half.x, within, 2)

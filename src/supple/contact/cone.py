@@ -3,12 +3,15 @@
     0 <= lam_n,  0 <= u_n + bias,  lam_n (u_n + bias) = 0
     |lam_t| <= mu lam_n,  and where u_t is not zero: lam_t = -mu lam_n u_t / |u_t|
 
-with u = c + W lam. This is one statement: lam is in the cone K, u + (bias + mu |u_t|) n is in its dual, and they are
-perpendicular [De Saxcé and Feng 1998, The bipotential method]; equivalently, for any r > 0,
+with u = c + W lam. For any r > 0 this is the same as
 
-    lam = P(lam - r (u + (bias + mu |u_t|) n))        P: the closest point of K
+    lam_n = max(lam_n - r (u_n + bias), 0)
+    lam_t = P(lam_t - r u_t)                          P: the closest point of the disc of radius mu lam_n
 
-by which a solution is judged, whoever found it.
+[Alart and Curnier 1991], by which a solution is judged, whoever found it: what is left of these equations, as a
+velocity. Each of them counts for itself. As one equation, in which lam is projected onto the cone [De Saxcé and Feng
+1998, The bipotential method; interior.py], a touch that slides and sinks in would be judged by the part of its velocity
+across the rim of the cone, 1 / sqrt(1 + mu^2) of it: with friction of 1,000, by next to nothing.
 
 Sliding: u_t = -k lam_t with k > 0 makes (W_tt + k) lam_t = -(c_t + w lam_n), w = W_tn, so that for every k there is one
 lam, and |lam_t| = mu lam_n picks k. Between sticking, k = 0, where friction is too large, and large k, where it is too
@@ -107,29 +110,17 @@ def stronger(W, share):
 
 
 @helper
-def on_cone(x, mu):
-    """P: the closest point of the cone |x_t| <= mu x_n."""
-    across = math.sqrt(x.y * x.y + x.z * x.z)
-    if across <= mu * x.x and x.x >= 0.0:
-        out = x
-    elif mu * across <= -x.x:
-        out = Vec3(0.0, 0.0, 0.0)
-    else:
-        n = (x.x + mu * across) / (1.0 + mu * mu)
-        share = mu * n / across
-        out = Vec3(n, share * x.y, share * x.z)
-    return out
-
-
-@helper
 def fault(W, lam, u, bias, mu):
-    """How far lam and u are from what they should be: a velocity."""
+    """How far lam, which is in its cone, and u are from what they should be: a velocity."""
     r = W.xx
     if r <= 0.0:
         return 0.0
-    slip = math.sqrt(u.y * u.y + u.z * u.z)
-    x = on_cone(Vec3(lam.x - (u.x + bias + mu * slip) / r, lam.y - u.y / r, lam.z - u.z / r), mu)
+    n = (u.x + bias) / r
+    n = lam.x if n > lam.x else n  # not by min: what is no number stays so
     if mu == 0.0:
-        x = Vec3(x.x, lam.y, lam.z)
-    a, b, c = x.x - lam.x, x.y - lam.y, x.z - lam.z
-    return r * math.sqrt(a * a + b * b + c * c)
+        return r * abs(n)
+    y, z, most = lam.y - u.y / r, lam.z - u.z / r, mu * lam.x
+    size = math.sqrt(y * y + z * z)
+    share = most / size if size > most else 1.0
+    t, s = lam.y - share * y, lam.z - share * z
+    return r * math.sqrt(n * n + t * t + s * s)

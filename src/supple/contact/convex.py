@@ -19,7 +19,7 @@ from supple.contact.outlines import (
     middle_of,
     new_outline,
 )
-from supple.contact.parting import likely_axis, parting
+from supple.contact.parting import likely_axis, overlap_along, parting
 from supple.contact.patches import add_lines, add_patch, is_deep
 from supple.contact.points import across, add_touch, norm
 from supple.contact.support import between, farthest, new_simplex, radius_of
@@ -82,8 +82,9 @@ def facing(scene, A, B, within):
             n = p * (1.0 / gap)
         else:
             n, depth, b = parting(scene, A, B, S, size)
-            if gap > SAME * size and -depth < gap - SAME * size:  # another direction parts them farther
-                n = p * (1.0 / gap)
+            m = p * (1.0 / gap) if gap > SAME * size else n
+            if overlap_along(scene, A, B, m) < depth:  # the direction between them parts them farther
+                n = m
             else:
                 gap, a = -depth, b
     return n, gap - both, a

@@ -1,8 +1,8 @@
 """Which trees have passes instead of rows [passes.py].
 
-Trees that touch each other form a group, which has either rows or passes, whichever seems to cost less: rows and their
-equations grow with the square and the cube of the depth of a tree, passes with the number of its bodies, however few
-touches there are.
+Trees that touch each other form a group, which has either rows or passes, by estimated cost. The cost of rows and of
+their equations grows with the square and the cube of the depth of a tree, that of passes with the number of its bodies,
+even if there are few touches.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from supple.contact.memory import LIMIT
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, part
 
-#: Nanoseconds, about: of Newton's equations by rows, one for so many of the cube of their number, and for an entry; by
-#: passes, for a body, and for a touch between two bodies
+#: Approximate costs in nanoseconds. By rows: the cube of the number of Newton's equations, divided by CUBES, and ENTRY
+#: for an entry. By passes: BODY for a body, and BETWEEN for a touch between two bodies.
 CUBES, ENTRY, BODY, BETWEEN = 10, 10, 700, 4000
 
 
 @helper
 def bodies_of(touch, owner):
-    """Of a touch: one, and another one, -1 if there is none."""
+    """The two bodies of a touch, the higher index first; the other is -1 if there is none."""
     if touch.kind == LIMIT:
         return owner[touch.a], -1
     return max(touch.a, touch.b), min(touch.a, touch.b)
@@ -27,7 +27,7 @@ def bodies_of(touch, owner):
 
 @helper
 def count_touches(scene, owner):
-    """Those of every tree, and costs of single ones; trees that touch each other are joined."""
+    """Touches and estimated costs of every tree; trees that touch each other are joined."""
     T, m = scene.deep, scene.model
     for b in range(m.n):
         p, k = m.bodies[b].parent, DOF[m.bodies[b].kind]
@@ -59,7 +59,7 @@ def is_touched_root(T, b):
 
 @part
 def choose_passes(scene, owner):
-    """The groups that have passes. Returns whether there are any."""
+    """Chooses the groups that have passes. Returns whether there are any."""
     T, m = scene.deep, scene.model
     T.n_groups = 0
     if not T.possible:
@@ -83,13 +83,13 @@ def choose_passes(scene, owner):
 
 @helper
 def group_of(T, b):
-    """Of a body, -1 if it has rows."""
+    """The group of a body, -1 if it has rows."""
     return T.group[set_of(T.joined, T.root[b])]
 
 
 @helper
 def sort_bodies(T, n):
-    """By groups."""
+    """Sorts bodies by groups."""
     for g in range(T.n_groups + 1):
         T.begins[g] = 0
     for b in range(n):
@@ -107,7 +107,8 @@ def sort_bodies(T, n):
 
 @helper
 def enter_group(scene):
-    """Makes the group of the present island the present one; if it has rows, that is none."""
+    """Makes the group of the current island the current one, and lists touches by body. If the island has rows, there
+    is no current group."""
     T, g = scene.deep, touch_at(scene, scene.low).deep - 1
     T.low = T.high = 0
     if g >= 0:
@@ -122,7 +123,7 @@ def enter_group(scene):
 
 @helper
 def enter_all_groups(scene):
-    """Makes all groups the present one. Returns whether there are any."""
+    """Makes all groups together the current one. Returns whether there are any."""
     T = scene.deep
     T.low, T.high = 0, T.begins[T.n_groups] if T.n_groups > 0 else 0
     return T.high > 0
@@ -130,5 +131,5 @@ def enter_all_groups(scene):
 
 @helper
 def is_deep(scene):
-    """Whether the present island has passes."""
+    """Whether the current island has passes."""
     return scene.deep.high > 0

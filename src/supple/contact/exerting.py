@@ -1,8 +1,8 @@
-"""What touches exert over a step: the impulses of all its parts, and of the impacts between them.
+"""Impulses of touches over a step: those of all its parts, and of the impacts between them.
 
-A step may have several parts [stepping.py], each with touches of its own. What a result says of a step is their sum,
-divided by the length of the step: forces times steps add up to the change of momentum. Touches of two parts are the
-same if their keys are; point, normal, gap and slip are those of the last part in which they pushed.
+A step may have several parts [stepping.py], each with its own touches. Results report the sum of impulses, divided by
+the step size: forces times step sizes add up to the change of momentum. Touches of two parts are the same if their keys
+are equal; point, normal, gap and slip are those of the last part in which a touch pushed.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from supple.spatial.compiler import helper
 
 @helper
 def begin_exerting(scene):
-    """Called where a step begins."""
+    """Called at the beginning of a step."""
     scene.n_exerted = 0
 
 
 @helper
 def may_exert(scene):
-    """Whether there is room for all touches of a part."""
+    """Whether there is memory for all touches of a part."""
     return scene.n_exerted + scene.capacity <= scene.exerted_room
 
 
 @helper
 def place_of(scene, key, first, n):
-    """Which of the first n has a key, searched for from `first` on; n_exerted if none has."""
+    """The index of a key among the first n, searched for from `first` on; n_exerted if it is not there."""
     for i in range(n):
         at = first + i if first + i < n else first + i - n
         if scene.exerted[at].key == key:
@@ -36,7 +36,7 @@ def place_of(scene, key, first, n):
 
 @helper
 def add_exerted(scene):
-    """Add the impulses of a part that is done, and of the impacts where it began."""
+    """Adds the impulses of a finished part, and of the impacts at its beginning."""
     before, following = scene.n_exerted, 0
     for k in range(scene.n):
         touch = scene.touches[k]

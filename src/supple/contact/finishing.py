@@ -1,7 +1,8 @@
-"""A part of a step: to where forces act, where it leads from there, and whether it may stand.
+"""The positions of a part of a step: where forces act, and where it ends.
 
-Positions move half of the way with the velocities of the beginning, and from there with those of the end; shapes that
-overlap are moved apart, as far as that does no harm; then the part is judged.
+Bodies move half of the way with the velocities of the beginning, and from there on with those of the end. Shapes that
+overlap are moved apart, as far as that adds no energy and causes no other overlap. Then the part is accepted or not
+[judging.py].
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from supple.contact.judging import (
     outruns,
     too_deep,
 )
-from supple.contact.landing import move_bodies, speed_of_touch, turn_back
+from supple.contact.landing import move_bodies, speed_of_touch
+from supple.contact.velocity_products import turn_back
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.projecting import CLOSED, project_kernel
 from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
-APART = 3  #: attempts to move apart what overlaps
-SINKS = 0.5  #: of the overlap that a part may end with: what shapes may come to overlap until forces act ...
-SLOW = 0.01  #: ... if they approach faster than that, a second
-TRIES = 3  #: until forces act where a part begins
+APART = 3  #: attempts to move overlapping shapes apart
+SINKS = 0.5  #: of the overlap allowed at the end of a part: overlap allowed where forces act ...
+SLOW = 0.01  #: m/s: ... for shapes that approach faster than this
+TRIES = 3  #: instants at which forces may act; the last of them is the beginning of the part
 
 
 @helper
 def move_by(m, step, rate, dv, h):
-    """q moved by dv for h, from where q0 then is; v keeps its direction in the world."""
+    """Moves q by dv for a time h; q0 is where it was. v keeps its direction in the world."""
     for j in range(m.nv):
         step.x[j] = 0.0
     for i in range(m.nq):
@@ -45,39 +47,38 @@ def move_by(m, step, rate, dv, h):
 
 
 @helper
+def copy_state(m, source, to):
+    """Copies q and v."""
+    for i in range(m.nq):
+        to.q[i] = source.q[i]
+    for j in range(m.nv):
+        to.v[j] = source.v[j]
+
+
+@helper
 def begin_part(landing):
-    """Keep the state where a part begins, after impacts."""
+    """Saves the state where a part begins, after impacts."""
     step = landing.implicit.body.step
-    for i in range(step.model.nq):
-        landing.q[i] = step.q[i]
-    for j in range(step.model.nv):
-        landing.v[j] = step.v[j]
+    copy_state(step.model, step, landing)
 
 
 @helper
 def close_part(landing):
-    """Closes loops, and makes velocities keep them closed. Returns whether they are."""
+    """Closes loops, and makes velocities keep them closed. Returns whether that succeeded."""
     if landing.mechanisms.n == 0:
         return True
     closing, step = landing.closing, landing.implicit.body.step
-    m = step.model
-    for i in range(m.nq):
-        closing.q[i] = step.q[i]
-    for j in range(m.nv):
-        closing.v[j] = step.v[j]
+    copy_state(step.model, step, closing)
     closed = project_kernel(closing) == CLOSED
-    for i in range(m.nq):
-        step.q[i] = closing.q[i]
-    for j in range(m.nv):
-        step.v[j] = closing.v[j]
+    copy_state(step.model, closing, step)
     return closed
 
 
 @helper
 def move_on(landing, h, halfway):
-    """From where a part of length h begins to where forces act, with the touches there: half of the way if that is
-    wanted, less if shapes would overlap there that do not yet, or loops cannot be closed. Bodies are placed where the
-    part begins."""
+    """Moves bodies from the beginning of a part of length h, where they are placed, to where forces act, and finds the
+    touches there. That is half of the way if `halfway`, less if shapes would come to overlap until then or loops cannot
+    be closed."""
     scene, step = landing.scene, landing.implicit.body.step
     m, landing.before, early = step.model, 0.5 * h if halfway else 0.0, 0.0
     for attempt in range(TRIES):
@@ -96,7 +97,7 @@ def move_on(landing, h, halfway):
 
 @helper
 def too_late(scene, v):
-    """How long ago shapes began to overlap that have come closer, bodies being placed; 0 if they hardly do."""
+    """How long ago shapes began to overlap, of those that approach each other; 0 if the overlap is small."""
     most = 0.0
     for k in range(min(scene.n, scene.capacity)):
         touch = scene.touches[k]
@@ -122,8 +123,8 @@ def move_part(landing):
 
 @helper
 def move_apart(landing, kinetic):
-    """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than is to spare,
-    and lets nothing else overlap. Returns energies then; landing.depth is how deep shapes overlap [judging.py]."""
+    """Moves q by dq, which removes overlap, or by as much of it as adds no more kinetic energy than allowed and causes
+    no other overlap. Returns the energies then; landing.depth is the largest overlap beyond tolerance [judging.py]."""
     scene, step = landing.scene, landing.implicit.body.step
     m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
@@ -149,26 +150,22 @@ def move_apart(landing, kinetic):
 
 @helper
 def shrinks_by(gain, allowed):
-    """By what to multiply a motion that adds to the energy of motion, or lets something else overlap."""
+    """The factor for a motion that adds too much kinetic energy, or causes other overlap."""
     return min(max(0.9 * allowed / gain, 0.25), 0.9) if gain > allowed else 0.25
 
 
 @helper
 def take_back(landing):
-    """q and v as they were where a part began."""
+    """Restores q and v at the beginning of a part."""
     step = landing.implicit.body.step
-    m = step.model
-    for i in range(m.nq):
-        step.q[i] = landing.q[i]
-    for j in range(m.nv):
-        step.v[j] = landing.v[j]
-    move_bodies(m, step.q, step.v, landing.placing)
+    copy_state(step.model, landing, step)
+    move_bodies(step.model, step.q, step.v, landing.placing)
 
 
 @helper
 def finish_part(landing, kinetic, potential, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began. Returns whether it may stand, and
-    the same where it ends."""
+    """Moves bodies to the end of a part of a step of length h. kinetic, potential: energies where it begins. Returns
+    whether it is accepted, and the energies where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
     closed, risen = move_part(landing), landing.risen

@@ -1,4 +1,4 @@
-"""The ground that a run adds to the world: a plane across gravity."""
+"""The ground that a run adds to the world: a plane perpendicular to gravity."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAME = "ground"
 
 
 def upwards(model: Model) -> Floats:
-    """Against gravity; z where there is none."""
+    """The unit vector against gravity; z if there is no gravity."""
     g = np.linalg.norm(model.gravity)
     return np.asarray(-model.gravity / g) if g > 0 else np.array([0.0, 0.0, 1.0])
 
 
 def ground_shape(model: Model, height: float) -> Shape:
-    """A plane at a height, of a name that no shape has."""
+    """A plane at a height, with a name that no other shape has."""
     up, name = upwards(model), NAME
     while name in model.shapes:
         name += "_"
@@ -30,7 +30,7 @@ def ground_shape(model: Model, height: float) -> Shape:
 
 
 def lowest_point(model: Model, q: Floats) -> float:
-    """How high the lowest point is of all shapes on bodies that move; 0 if there are none."""
+    """The height of the lowest point of all shapes on bodies; 0 if there are none."""
     up, at = upwards(model), poses(model, q)
     lowest = np.inf
     for x in model.shape_list:
@@ -41,7 +41,7 @@ def lowest_point(model: Model, q: Floats) -> float:
 
 
 def _extent(x: Shape, up: Floats) -> float:
-    """How far a shape goes down from its origin; up: in its frame."""
+    """How far a shape extends below its origin. up: in its frame."""
     assert x.kind not in OF_THE_WORLD
     if x.kind == "sphere":
         out = x.size[0]

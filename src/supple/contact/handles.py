@@ -1,4 +1,5 @@
-"""Handles: bodies of deep trees that touch each other, and bodies on which two of them hang [body_equations.py].
+"""Handles: bodies of deep trees that touch each other, and bodies where the paths of two of them to the root meet
+[body_equations.py].
 
 Each has a block of unknowns: its velocity, the force by which it acts on its parent, and the velocities of its joint.
 Two blocks are coupled if the handles touch, or one is the next above the other.
@@ -13,18 +14,18 @@ from supple.contact.memory import LIMIT
 from supple.spatial.addresses import from_entry
 from supple.spatial.compiler import helper, part
 
-FORCE, JOINT = 6, 12  #: where unknowns of a block begin
+FORCE, JOINT = 6, 12  #: offsets of unknowns in a block; the velocity is at 0
 
 
 @helper
 def is_between(touch):
-    """Whether it is between two bodies."""
+    """Whether a touch is between two bodies."""
     return touch.kind != LIMIT and touch.a >= 0 and touch.b >= 0
 
 
 @helper
 def find_handles(scene):
-    """Handles and ports of the present group. Returns how many handles there are."""
+    """Handles and ports of the current group. Returns the number of handles."""
     T, n = scene.deep, 0
     for i in range(T.low, T.high):
         body = T.bodies[T.order[i]]
@@ -49,7 +50,7 @@ def find_handles(scene):
 
 @helper
 def link_handles(scene):
-    """The handle above each, and who is whose neighbour; the size of blocks."""
+    """The handle above each handle, which blocks are coupled, and their sizes."""
     T, B = scene.deep, scene.blocks
     for i in range(T.low, T.high):
         b = T.order[i]
@@ -69,7 +70,7 @@ def link_handles(scene):
 
 @part
 def find_body_pattern(scene):
-    """Of the present island. Returns whether there was room for it."""
+    """The block pattern of the current island. Returns whether there was enough memory."""
     if not begin_sets(scene.blocks, find_handles(scene)):
         return False
     link_handles(scene)
@@ -78,7 +79,7 @@ def find_body_pattern(scene):
 
 @helper
 def place_of(scene, a, b):
-    """Where the numbers of handle a over unknowns of handle b are, and how far apart their rows."""
+    """Where the coefficients of handle a for the unknowns of handle b are, and the stride of their rows."""
     B, T = scene.blocks, scene.deep
     p, q = B.rank[T.bodies[a].handle], B.rank[T.bodies[b].handle]
     size = block_size(B, min(p, q))

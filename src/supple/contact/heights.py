@@ -8,7 +8,8 @@ triangles on both sides; and the lowest points of cylinders over each triangle. 
 ridges, too, a field falls off straight down; walls there are not touched otherwise.
 
 The normal at a ridge that is inside a shape may lean into the field, at all ridges that are: then any that is not level
-is taken, as the shape would not be found otherwise. What is deep inside is pushed straight up instead [hills.py].
+is taken, as the shape would not be found otherwise. What is deep inside, or pierced, is pushed straight up instead
+[hills.py].
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import math
 from supple.contact.convex import add_facing, facing
 from supple.contact.hills import (
     cells_near,
+    corners_of_cell,
+    deep_overlap,
     field_point,
-    is_deep_inside,
+    is_pierced,
     lift_out,
     make_line,
     new_line,
@@ -27,7 +30,7 @@ from supple.contact.hills import (
     spacing,
 )
 from supple.contact.memory import CYLINDER, SPHERE
-from supple.contact.points import add_touch, corner, n_corners, norm
+from supple.contact.points import add_touch, corner, lower_than_corners, n_corners, norm
 from supple.contact.support import farthest, radius_of
 from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
@@ -37,7 +40,7 @@ MOST = 4  #: touches of one point
 FLAT = 1e-3  #: the sine of the angle by which a ridge falls off, at least
 LEANING = 0.02  #: the sine of the angle by which a normal may lean towards a triangle
 EDGES = 16  #: by which touches at ridges are told apart
-UNSEEN = 5e-4  #: metres that a ridge may be inside a shape, with no touch that says so
+UNSEEN = 5e-4  #: metres that a ridge may be inside a shape, with no touch that says so, unless that is deep
 STEEP = 0.3  #: the sine of the angle by which a normal rises, at least, that leans into the field
 
 
@@ -100,10 +103,11 @@ def place_for(scene, begin, n, gap):
 
 @helper
 def on_rim(scene, A, H, a, b, c, k):
-    """What of an end of the cylinder A is lowest on the slope of a triangle."""
+    """What of an end of the cylinder A is lowest on the slope of a triangle, and whether it is another point than all
+    corners before k."""
     up = cross(b - a, c - a)
-    up = up * (math.copysign(1.0, up.z) / norm(up))
-    return corner(scene, A, H.X @ up, k)
+    up = H.X @ (up * (math.copysign(1.0, up.z) / norm(up)))
+    return corner(scene, A, up, k), k < 8 or lower_than_corners(A, up)
 
 
 @part
@@ -111,7 +115,7 @@ def point_on_heights(scene, i, j, c, r, within, feature):
     """A sphere about c, in the world, on the height field j. The lowest points of a cylinder are others on every
     triangle."""
     A, H = scene.shapes[i], scene.shapes[j]
-    p, slides = transpose(H.X) @ (c - H.at), A.kind == CYLINDER and feature < 2
+    p, slides = transpose(H.X) @ (c - H.at), A.kind == CYLINDER and (feature < 2 or feature >= 8)
     dx, dy = spacing(H)
     reach = r + within + (2.0 * A.half.x if slides else 0.0)
     if abs(p.x) > H.half.x + reach or abs(p.y) > H.half.y + reach:
@@ -124,9 +128,9 @@ def point_on_heights(scene, i, j, c, r, within, feature):
             a, d = field_point(scene, H, row, column), field_point(scene, H, row + 1, column + 1)
             for half in range(2):
                 b = field_point(scene, H, row, column + 1) if half == 0 else field_point(scene, H, row + 1, column)
-                at = on_rim(scene, A, H, a, b, d, feature) if slides else c
+                at, other = on_rim(scene, A, H, a, b, d, feature) if slides else (c, True)
                 gap, n, valid = touch_triangle(transpose(H.X) @ (at - H.at), a, b, d, r)
-                if valid and gap < within:
+                if valid and other and gap < within:
                     n = H.X @ n
                     place = place_for(scene, begin, n, gap - margin)
                     if place >= 0:
@@ -194,6 +198,12 @@ def drop_repeated(scene, begin, first, near):
             k += 1
 
 
+@helper
+def unseen_overlap(A, H):
+    """Overlap that is noticed even if no touch says so."""
+    return min(UNSEEN, deep_overlap(A, H))
+
+
 @part
 def add_ridge(scene, i, j, p, q, u, w, line, begin, within, lenient, feature):
     """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape; lenient:
@@ -206,7 +216,7 @@ def add_ridge(scene, i, j, p, q, u, w, line, begin, within, lenient, feature):
         return 1e300
     n, gap, a = facing(scene, A, line, within)
     out = transpose(H.X) @ n
-    if gap < within and (between_slopes(out, p, u, w) or (lenient and gap < -UNSEEN and out.z > STEEP)):
+    if gap < within and (between_slopes(out, p, u, w) or (lenient and gap < -unseen_overlap(A, H) and out.z > STEEP)):
         first = scene.n
         add_facing(scene, A, line, i, j, n, gap, a, within)
         for k in range(first, min(scene.n, scene.capacity)):
@@ -230,8 +240,7 @@ def ridges_under(scene, i, j, begin, within, lenient):
     bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, reach)
     for row in range(bottom, top + 1):
         for column in range(left, right + 1):
-            a, b = field_point(scene, H, row, column), field_point(scene, H, row, column + 1)
-            d, e = field_point(scene, H, row + 1, column + 1), field_point(scene, H, row + 1, column)
+            a, b, d, e = corners_of_cell(scene, H, row, column)
             feature = 3 * (row * H.count + column)
             if max(a.z, b.z) > lowest:
                 w = field_point(scene, H, row - 1, column) if row > 0 else below(a)
@@ -260,18 +269,33 @@ def smallest_gap(scene, begin, margin):
     return least
 
 
+@helper
+def is_at_border(A, H, within):
+    """Whether a sphere reaches beyond the border of a field."""
+    p, reach = transpose(H.X) @ (A.at - H.at), A.half.x + within
+    return abs(p.x) + reach > H.half.x or abs(p.y) + reach > H.half.y
+
+
 @part
 def shape_on_heights(scene, i, j, within):
     A, H = scene.shapes[i], scene.shapes[j]
-    up, begin, margin = z_axis(H.X), scene.n, A.margin + H.margin
+    up, begin, margin, unseen = z_axis(H.X), scene.n, A.margin + H.margin, unseen_overlap(A, H)
     count, r = n_corners(A)
     for k in range(count):
         point_on_heights(scene, i, j, corner(scene, A, up, k), r, within, k)
-    least = ridges_under(scene, i, j, begin, within, False) if A.kind != SPHERE else 1e300
+    least = 1e300
+    if A.kind != SPHERE:
+        least = ridges_under(scene, i, j, begin, within, False)
+    elif is_at_border(A, H, within):  # within it, the triangles on both sides of a ridge have touched a sphere
+        ridges_under(scene, i, j, begin, within, False)
     found = smallest_gap(scene, begin, margin)
-    if least < -UNSEEN and found > 0.5 * least:
+    if least < -unseen and found > 0.5 * least:
         ridges_under(scene, i, j, begin, within, True)
         found = smallest_gap(scene, begin, margin)
-    if is_deep_inside(A, H, min(least, found)) or (least < -UNSEEN and found > 0.0):
+    most = deep_overlap(A, H)
+    deep = min(least, found) < -most or (least < -unseen and found > 0.0)
+    if not deep and least > -unseen and A.kind != SPHERE:
+        deep = is_pierced(scene, i, j, unseen if found > -unseen else most)
+    if deep:
         scene.n = begin
         lift_out(scene, i, j)

@@ -1,4 +1,4 @@
-"""Corners and cells of height fields, and the way out of hills.
+"""Corners and cells of height fields, what of them goes through shapes, and the way out of hills.
 
 Closest points of the surface lead different parts of a shape that is deep inside to different sides, where each is in
 the way of the others. What is deep is pushed straight up, until none of it is.
@@ -36,6 +36,13 @@ def field_point(scene, H, row, column):
 
 
 @helper
+def corners_of_cell(scene, H, row, column):
+    """Those of a cell, around it from its first one."""
+    a, b = field_point(scene, H, row, column), field_point(scene, H, row, column + 1)
+    return a, b, field_point(scene, H, row + 1, column + 1), field_point(scene, H, row + 1, column)
+
+
+@helper
 def cells_near(x, size, half, cells, reach):
     """The cells from which something within reach of x may come."""
     low, high = clamp((x - reach + half) / size, 0.0, cells - 1.0), clamp((x + reach + half) / size, 0.0, cells - 1.0)
@@ -50,9 +57,10 @@ def over(p, a, b, c):
 
 
 @helper
-def is_deep_inside(A, H, gap):
+def deep_overlap(A, H):
+    """Overlap from which on a shape is deep inside a field."""
     dx, dy = spacing(H)
-    return gap < -DEEP * min(norm(A.box), dx, dy)
+    return DEEP * min(norm(A.box), dx, dy)
 
 
 @helper
@@ -64,6 +72,49 @@ def make_line(H, p, q, line):
     line.kind, line.at = CAPSULE, H.at + H.X @ ((p + q) * 0.5)
     line.X = transpose(Mat3(x, y, z))
     line.half = line.box = Vec3(0.0, 0.0, half)
+
+
+@helper
+def cut_by_triangle(scene, A, H, p, turn, a, b, c, least):
+    """Whether a shape, at p in the frame of a field, reaches through a triangle from above: what is lowest on its slope
+    is below its plane, by more than `least`, and the line from there to what is highest meets the plane in the
+    triangle."""
+    n, r = cross(b - a, c - a), radius_of(A)
+    n = n * (math.copysign(1.0, n.z) / norm(n))
+    height, size = dot(n, p - a), dot(vec_abs(n @ turn), A.box)
+    if height - size > -least or height + size < 0.0:
+        return False
+    up = H.X @ n
+    low = transpose(H.X) @ (farthest(scene, A, up * -1.0) - H.at) - n * r
+    x = dot(n, low - a)
+    if x > -least:
+        return False
+    high = transpose(H.X) @ (farthest(scene, A, up) - H.at) + n * r
+    y = dot(n, high - a)
+    return y > 0.0 and over(low + (high - low) * (x / (x - y)), a, b, c)
+
+
+@part
+def is_pierced(scene, i, j, least):
+    """Whether a face of the height field j is inside the shape i, which reaches through it by more than `least`: as
+    where a blade goes all through the shape, with neither its corners nor ridges inside the other."""
+    A, H = scene.shapes[i], scene.shapes[j]
+    p, turn, up = transpose(H.X) @ (A.at - H.at), transpose(H.X) @ A.X, z_axis(H.X)
+    x, y, (dx, dy) = dot(vec_abs(turn.r0), A.box), dot(vec_abs(turn.r1), A.box), spacing(H)
+    if abs(p.x) > H.half.x + x or abs(p.y) > H.half.y + y:
+        return False
+    lowest = dot(up, farthest(scene, A, up * -1.0) - H.at) - radius_of(A) + least
+    left, right = cells_near(p.x, dx, H.half.x, H.count - 1.0, x)
+    bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, y)
+    for row in range(bottom, top + 1):
+        for column in range(left, right + 1):
+            a, b, d, e = corners_of_cell(scene, H, row, column)
+            if max(a.z, b.z, d.z, e.z) > lowest and (
+                cut_by_triangle(scene, A, H, p, turn, a, b, d, least)
+                or cut_by_triangle(scene, A, H, p, turn, a, e, d, least)
+            ):
+                return True
+    return False
 
 
 @part
@@ -107,8 +158,7 @@ def lift_of(scene, A, H, p, x, y, low):
     bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, y)
     for row in range(bottom, top + 1):
         for column in range(left, right + 1):
-            a, b = field_point(scene, H, row, column), field_point(scene, H, row, column + 1)
-            d, e = field_point(scene, H, row + 1, column + 1), field_point(scene, H, row + 1, column)
+            a, b, d, e = corners_of_cell(scene, H, row, column)
             if max(a.z, b.z, d.z, e.z) - low > most:
                 most = lift_off_triangle(scene, A, H, a, b, d, most)
                 most = lift_off_triangle(scene, A, H, a, e, d, most)

@@ -1,7 +1,8 @@
 """All touches of an island at once, where all else failed: one convex problem after the other [Acary, Cadoux,
 Lemaréchal and Malick 2011, A formulation of the linear discrete Coulomb friction problem via convex optimization].
 
-The law is not convex because of the mu |u_t| that is added to u_n [cone.py]. With s in its place, held, lam minimizes
+The law is not convex because of the mu |u_t| that is added to u_n [interior.py]. With s in its place, held, lam
+minimizes
 
     |Y^T lam|^2 / 2 + lam . (u_free + (bias + mu s) n)          over all cones of friction
 

@@ -33,13 +33,13 @@ def closed(scene, touch):
 
 
 @helper
-def approaching(scene, slowest, tolerance):
+def approaching(scene, slowest, relative, slow):
     """Lets those take part that are closed and approach, by more than what solvers leave of a velocity; returns whether
     any of them bounces."""
     bounces = False
     for k in range(scene.n):
         touch = scene.touches[k]
-        touch.active = 1 if closed(scene, touch) and touch.free.x < -tolerance else 0
+        touch.active = 1 if closed(scene, touch) and touch.free.x < -relative * (touch.speed + slow) else 0
         touch.lam = Vec3(0.0, 0.0, 0.0)
         if touch.active and touch.restitution > 0.0 and touch.free.x < -slowest:
             bounces = True
@@ -47,15 +47,15 @@ def approaching(scene, slowest, tolerance):
 
 
 @helper
-def bounce(scene, slowest, softer, most, tolerance):
-    """One round. Returns the worst fault, and the work."""
+def bounce(scene, slowest, softer, most, relative, slow):
+    """One round. Returns the worst fault, relative to the tolerance, and the work."""
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.bias = 0.0
         touch.lam = Vec3(0.0, 0.0, 0.0)
         if touch.active and touch.free.x < -slowest:
             touch.bias = softer * touch.restitution * touch.free.x
-    worst = solve_touches(scene, most, tolerance, softer == 0.0)
+    worst = solve_touches(scene, most, relative, slow, softer == 0.0)
     work = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
@@ -65,20 +65,20 @@ def bounce(scene, slowest, softer, most, tolerance):
 
 
 @helper
-def bounce_all(scene, slowest, share, most, tolerance):
+def bounce_all(scene, slowest, share, most, relative, slow):
     """Rounds until nothing bounces; `free` is where the velocities at touches are then, and `total` the sum of z.
-    share: of the restitution, at most. Returns the worst fault of a round, -1 if there is no room, and how many there
-    were."""
+    share: of the restitution, at most. relative, slow: the tolerance [solving.py]. Returns the worst fault of a round,
+    relative to the tolerance, -1 if there is no room, and how many rounds there were."""
     worst, rounds = 0.0, 0
     for i in range(scene.n_present):
         scene.total[scene.present[i]] = 0.0
-    while rounds < ROUNDS and approaching(scene, slowest, tolerance):
+    while rounds < ROUNDS and approaching(scene, slowest, relative, slow):
         softer, fault, work = share, 0.0, 1.0
         for attempt in range(SOFTER + 1):
-            fault, work = bounce(scene, slowest, softer, most, tolerance)
+            fault, work = bounce(scene, slowest, softer, most, relative, slow)
             if fault < 0.0:
                 return fault, rounds
-            if work <= 0.0 and fault <= tolerance:
+            if work <= 0.0 and fault <= 1.0:
                 break
             softer = 0.5 * softer if attempt + 1 < SOFTER else 0.0
         worst = max(worst, fault)

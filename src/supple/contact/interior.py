@@ -1,7 +1,7 @@
 """All touches of an island at once, by an interior-point method: for stacks and heaps, for heavy bodies on light ones,
 and wherever sweeps are slow.
 
-With the cone of friction scaled to a circular one, a solution is [De Saxcé and Feng 1998; cone.py]
+With the cone of friction scaled to a circular one, a solution is [De Saxcé and Feng 1998, The bipotential method]
 
     x = (mu lam_n, lam_t)                in the cone |x_t| <= x_n
     y = ((u_n + bias) / mu + |y_t|, u_t) in it, too;    x o y = 0;    u = u_free + Y z,  z = Y^T lam
@@ -108,7 +108,7 @@ def soften(scene, share):
 @helper
 def is_finished(scene, enough):
     """Whether a step of newton.py from here is the last one that is needed; then it is taken."""
-    newton_step(scene, RHO[0], False)
+    newton_step(scene, RHO[0], False, False)
     prepare_z(scene)
     finished = worst_fault(scene) <= enough
     if finished:

@@ -48,6 +48,6 @@ def from_sticking(scene, enough, worst):
             keep_best(scene)
         elif not now < 1e300:
             break
-        newton_step(scene, RHO[0], False)
+        newton_step(scene, RHO[0], False, False)
         done += 1
     return take_best(scene), done

@@ -1,16 +1,16 @@
-"""Whether a part of a step may stand: by what it did to energy, and by how deep shapes overlap where it ends.
+"""Acceptance of a part of a step: by the energy that it adds, and by the overlap at its end.
 
-The rows of touches and velocity products are those of the part's middle, and touches are those that were near then.
-What bodies do otherwise, because they turn fast or because others strike them, is of second order in the length of the
-part: one that goes wrong is taken again, half as long.
+Rows and velocity products are those of the middle of the part, and touches are those that were near then. What bodies
+do otherwise, because they rotate fast or are struck, is of second order in the length of the part. A part that is not
+accepted is repeated with half its length.
 
-    E' - E - W <= gain    E: of motion, and of gravity;  W: the work of the forces of joints and of pushes on bodies
+    E' - E - W <= gain    E: kinetic and gravitational energy;  W: the work of joint forces and of pushes on bodies
 
-Gains within that bound could add up. What E - W is higher than the lowest that it has been in a run is kept account of
-from step to step, and limited likewise.
+Gains within that bound could add up. The rise of E - W above its lowest value so far in a run is therefore summed from
+step to step, and limited as well.
 
-Touches only take energy, as they are solved. Moving shapes apart is not of second order: as much of it is done as adds
-no more to the energy of motion; what it lifts is counted.
+The impulses of touches only take energy. Moving shapes apart is not of second order: it goes as far as the bound on
+kinetic energy allows; the potential energy that it adds is counted separately.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from supple.exact.motion import turned_inertia
 from supple.spatial.algebra import cross, dot, rotate_force
 from supple.spatial.compiler import helper, part
 
-DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more ...
-TINY = 0.05  #: ... or this share of how far a shape reaches from the middle of its body, if that is less
-THIN = 0.1  #: of half that diagonal: what a shape counts as thick, at least, where it moves farther than was searched
-DEEPER = 1e-8  #: metres, or radians, that count as no more: what the law's tolerance and rounding leave
-GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
-#: shapes apart may
-RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from any instant to any other
+DEEPEST = 5e-4  #: overlap, in metres or radians, that a part may end with, unless it began with more ...
+TINY = 0.05  #: ... or this share of how far a shape reaches from the centre of mass of its body, if that is less
+THIN = 0.1  #: of half the diagonal of a shape: the least thickness that `outruns` assumes
+DEEPER = 1e-8  #: metres or radians: ignored increase of overlap, which the solver's tolerance and rounding cause
+GAIN = 5e-4  #: of kinetic energy and what gravity adds to it in a step: energy that a step may add, and that moving
+#: shapes apart may add
+RISE = 1e-3  #: of the largest kinetic energy so far: energy that a run may add between any two instants
 SHORT = 0.1  #: of a step: shorter parts may add more than that
-REPAID = 5e-3  #: of restitution, if half of that has been added
+REPAID = 5e-3  #: reduction of restitution, if half of RISE is used up
 ROUNDING = 1e-12  #: of the energies
-UNSOLVED = 0.01  #: of the tolerance: faults that solvers leave
+UNSOLVED = 0.01  #: of the tolerance: residuals that solvers leave
 
 
 @part
 def energies(m, bodies, v):
-    """Of motion, and of gravity, of bodies as they are placed; and the mass of all."""
+    """Kinetic and gravitational energy of bodies as they are placed, and their total mass."""
     kinetic, potential, mass = 0.0, 0.0, 0.0
     for b in range(m.n):
         body = bodies[b]
@@ -54,15 +54,15 @@ def energies(m, bodies, v):
 
 @helper
 def work_of_joint(force, damping, slopes, v, end, h):
-    """W of one degree of freedom: its force is a line in the velocity [implicit.py]. slopes: the armature that stands
-    for it, damping included."""
+    """W of one degree of freedom, whose force is linear in the velocity [implicit.py]. slopes: the armature that
+    represents springs and dampers in the implicit step."""
     change = end - v
     return h * (force - damping * v - slopes * change / h) * (v + 0.5 * change)
 
 
 @part
 def work_of_forces(landing, h):
-    """W of a part of length h, whose velocities at the end have been found: forces are lines in these [implicit.py]."""
+    """W of a part of length h, by the velocities at its end. Forces are linear in these [implicit.py]."""
     implicit, scene = landing.implicit, landing.scene
     body, step = implicit.body, implicit.body.step
     m, traits, work = step.model, body.aba.model.dofs, 0.0
@@ -79,8 +79,14 @@ def work_of_forces(landing, h):
 
 
 @helper
+def speed_of_shape(body, shape):
+    """The speed of the origin of a shape on a body."""
+    return norm(body.V.lin + cross(body.V.ang, body.R @ shape.p))
+
+
+@helper
 def farthest_move(scene, h):
-    """How far any point of a shape, or a joint with limits, moved in a part of length h, at most."""
+    """A bound on the motion of all points of shapes, and of joints with limits, in a part of length h."""
     most = 0.0
     for k in range(scene.n_limits):
         most = max(most, abs(scene.v[scene.limits[k]]) * h)
@@ -88,22 +94,21 @@ def farthest_move(scene, h):
         shape = scene.shapes[i]
         if shape.body >= 0:
             body = scene.bodies[shape.body]
-            speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(shape.box)
-            most = max(most, speed * h)
+            most = max(most, (speed_of_shape(body, shape) + norm(body.V.ang) * norm(shape.box)) * h)
     return most
 
 
 @helper
 def outruns(scene, h):
-    """Whether a shape moved farther in a part of length h than touches were searched for, as what strikes or pushes it
-    may make it do, and farther than half of what it is thick: it may be through something else by then, with no
-    overlap that says so. Or whether it turned a radian farther, however far the search went."""
+    """Whether a shape moved farther in a part of length h than touches were searched for, because something struck or
+    pushed it, and farther than half its thickness: it may have passed through another shape without overlapping it in
+    the end. Or whether it rotated by more than a radian beyond the search range."""
     for i in range(scene.n_shapes - scene.n_flat):
         shape = scene.shapes[i]
         if shape.body >= 0:
             body, box = scene.bodies[shape.body], shape.box
             turn = norm(body.V.ang) * norm(box) * h
-            way = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) * h + turn
+            way = speed_of_shape(body, shape) * h + turn
             thick = max(min(box.x, box.y, box.z), THIN * norm(box))
             if way > shape.searched + scene.length + thick or turn > shape.searched + norm(box):
                 return True
@@ -112,7 +117,7 @@ def outruns(scene, h):
 
 @helper
 def allowed_of(scene, touch):
-    """Overlap of a touch that a part may end with."""
+    """The overlap of a touch that a part may end with."""
     allowed = DEEPEST
     if touch.kind != LIMIT:
         allowed = min(scene.shapes[touch.shape].allowed, scene.shapes[touch.other].allowed)
@@ -121,7 +126,7 @@ def allowed_of(scene, touch):
 
 @helper
 def depth_before(scene, now):
-    """How deep the shapes of a touch may overlap because they did so where forces acted in the part."""
+    """How deep the shapes of a touch may overlap because they already did where forces acted in the part."""
     deep = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
@@ -134,8 +139,8 @@ def depth_before(scene, now):
 
 @helper
 def left_unsolved(scene, tolerance):
-    """The work of what solvers leave of faults: bodies that forces hold at rest have no energy of motion that this
-    could be compared with."""
+    """The work that residuals of solvers may do: it cannot be compared with the kinetic energy of bodies that forces
+    hold at rest."""
     work = 0.0
     for k in range(scene.n):
         work += abs(dot(scene.touches[k].lam, scene.touches[k].free))
@@ -144,8 +149,8 @@ def left_unsolved(scene, tolerance):
 
 @helper
 def energy_excess(landing, gain, kinetic, potential, share):
-    """What a part adds to the energy, relative to the scale of its step, if that is more than it may; otherwise 0.
-    kinetic, potential: where it began. share: its length, relative to the step's."""
+    """The energy that a part adds, relative to the scale of its step, if that is more than allowed; otherwise 0.
+    kinetic, potential: energies where it begins. share: its length, relative to the step's."""
     landing.gain, rounding = gain, ROUNDING * (kinetic + abs(potential))
     allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + rounding
     allowed += left_unsolved(landing.scene, landing.tolerance)
@@ -155,38 +160,38 @@ def energy_excess(landing, gain, kinetic, potential, share):
 
 @helper
 def begin_account(landing, kinetic, mass, gravity, h):
-    """Of a step of length h, at whose beginning bodies have this energy of motion."""
+    """Begins the account of energy of a step of length h. kinetic, mass: of all bodies, where it begins."""
     landing.scale = kinetic + mass * dot(gravity, gravity) * h * h
     landing.largest = max(landing.largest, landing.scale)
 
 
 @helper
 def book(landing, gain):
-    """What impacts add to the energy, or a part that may stand."""
+    """Adds the energy gained by impacts, or by a part that is accepted, to the account."""
     landing.risen = max(landing.risen + gain, 0.0)
 
 
 @helper
 def forgive(landing):
-    """What the energy has risen by more than it may does not count against parts that follow."""
+    """A rise beyond what is allowed does not count against the parts that follow."""
     landing.risen = min(landing.risen, RISE * landing.largest)
 
 
 @helper
 def share_of_bounce(landing):
-    """Of restitution: what is struck gives back what parts have added, before they may add no more."""
+    """The factor of restitution: impacts repay energy that parts have added, before these may add no more."""
     return 1.0 - REPAID if landing.risen > 0.5 * RISE * landing.largest else 1.0
 
 
 @helper
 def left_to_add(landing, spare):
-    """What moving shapes apart may add to the energy of motion. spare: of the step's."""
+    """The kinetic energy that moving shapes apart may add. spare: what is left of the step's allowance."""
     return max(min(spare, RISE * landing.largest - landing.risen), 0.0)
 
 
 @helper
 def count_rough(landing):
-    """A part that stands although it should not."""
+    """Counts a part that is above tolerance, but too short to be halved."""
     landing.rough += 1
     book(landing, landing.gain)
     forgive(landing)
@@ -196,16 +201,16 @@ def count_rough(landing):
 
 @part
 def too_deep(scene, ahead):
-    """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
-    they may be: 0 if none is. ahead: where touches there go."""
+    """The largest overlap beyond what is allowed at the end of a part, where bodies are placed; 0 if there is none.
+    ahead: memory for the touches there."""
     find_touches_again(ahead)
     return deepest_of(scene, ahead)
 
 
 @part
 def deepest_of(scene, ahead):
-    """The same, of touches that have been found."""
-    deepest = DEEPEST if ahead.n > ahead.capacity else 0.0  # then some are not known
+    """The same, for touches that have been found."""
+    deepest = DEEPEST if ahead.n > ahead.capacity else 0.0  # some may be missing
     for k in range(min(ahead.n, ahead.capacity)):
         now = ahead.touches[k]
         if -now.gap > max(deepest, allowed_of(scene, now)) and -now.gap > depth_before(scene, now):

@@ -1,11 +1,11 @@
-"""Shapes and the places where they touch, as compiled code sees them.
+"""Shapes and touches, as structs of kernels. A touch is a contact point of two shapes, or a joint near its limit.
 
-symbol   what
+symbol   meaning
 X, at    a shape's rotation and position in the world
-n, t, s  a touch's normal, from body b to body a, and two directions across it: right-handed
-gap      the distance along n: negative where shapes overlap
-lam      impulse on body a along n, t, s; body b gets the opposite
-u        velocity of a relative to b, likewise
+n, t, s  a touch's normal, from body b to body a, and two tangents: right-handed
+gap      distance along n: negative where shapes overlap
+lam      impulse on body a along n, t, s; body b receives the opposite
+u        velocity of a relative to b, along n, t, s
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONTACT, LIMIT = range(2)  #: kinds of touches
 
 
 class PlacedShape(Struct):
-    """A shape on a body, and where it is."""
+    """A shape on a body, and its pose."""
 
     kind = Integer()
     body = Integer()  # -1: the world
@@ -33,21 +33,21 @@ class PlacedShape(Struct):
     p = Value(Vec3)
     half = Value(Vec3)  # half edges; (radius, radius, half length) of capsules and cylinders; (radius, ...) of spheres
     box = Value(Vec3)  # half edges of a box about its origin that contains it
-    friction = Number()  # -1: none is given
+    friction = Number()  # -1: not given
     restitution = Number()
     margin = Number()
     group = Integer()
     mask = Integer()
     first = Integer()  # of its points
     count = Integer()
-    graph = Integer()  # of a hull with many of them: where that begins; -1: none
+    graph = Integer()  # of a hull with many points: where its edge graph begins; -1: none
     rows = Integer()  # of a height field
     X = Value(Mat3)
     at = Value(Vec3)
     reach = Number()  # how far it may move in a step
-    searched = Number()  # the same, of the last search for touches ahead
+    searched = Number()  # the same, at the last search for touches ahead
     allowed = Number()  # overlap that a part may end with [judging.py]
-    low = Value(Vec3)  # a box along the world's axes that contains it all this step
+    low = Value(Vec3)  # axis-aligned box that contains it during the whole step
     high = Value(Vec3)
 
 
@@ -61,23 +61,23 @@ class Span(Struct):
 
 
 class Pairs(Struct):
-    """Pairs of shapes that may touch, of those whose boxes overlap as spans have them."""
+    """Candidate pairs: shapes whose spans overlap and that may touch."""
 
-    n = Integer()  # more than the room if some are missing
+    n = Integer()  # more than `room` if some are missing
     room = Integer()
     one = Integers()
     two = Integers()
     axis = Integer()  # of the sweep
-    ahead = Integer()  # whether they were searched for with the motion of a part
+    ahead = Integer()  # whether spans included the motion of a part
     n_near = Integer()
-    near = Integers()  # shape * n_shapes + other: those that touch within its time, planes and height fields included
+    near = Integers()  # shape * n_shapes + other: pairs that touch during it, with planes and height fields
 
 
 class Touch(Struct):
-    """A place where two bodies touch, or a joint its limit."""
+    """A contact point of two shapes, or a joint at its limit."""
 
     kind = Integer()
-    a = Integer()  # bodies; of a limit: the degree of freedom
+    a = Integer()  # bodies, -1 for the world; of a limit: the degree of freedom
     b = Integer()
     shape = Integer()
     other = Integer()
@@ -91,35 +91,36 @@ class Touch(Struct):
     restitution = Number()
     first = Integer()  # of its entries
     count = Integer()
-    W = Value(Sym3)  # u answers to lam
-    before = Value(Vec3)  # u at the beginning of the step
-    free = Value(Vec3)  # u without any lam
+    W = Value(Sym3)  # response of u to lam: its block of the Delassus matrix
+    before = Value(Vec3)  # u at the beginning of the part
+    free = Value(Vec3)  # u without impulses
     bias = Number()  # u.x >= -bias
     lam = Value(Vec3)
-    expected = Value(Vec3)  # lam that velocities in the middle of the part were found with
+    expected = Value(Vec3)  # lam that predicts the mean velocity of the part
     u = Value(Vec3)
-    push = Number()  # against overlap: of positions
+    speed = Number()  # the larger of `before` and `free`, to which the tolerance is relative
+    push = Number()  # the impulse that removes overlap from positions [overlap.py]
     struck = Value(Vec3)  # impulse of impacts
-    active = Integer()  # whether it takes part
+    active = Integer()  # whether it takes part in a solution
     aside = Integer()  # whether it is too far open for that [asides.py]
-    settled = Integer()  # whether its impulse is known [striking.py]
-    home = Integer()  # its body, the later one of two [passes.py]
-    next = Integer()  # another touch that is renewed at the same body [walking.py], -1: none
-    deep = Integer()  # 0: it has a row; else its group of deep trees, from 1 on [passes.py]
+    settled = Integer()  # whether its impulse is final [striking.py]
+    home = Integer()  # its body, the one with the higher index of two [passes.py]
+    next = Integer()  # the next touch in the list of the same body [walking.py], -1: none
+    deep = Integer()  # 0: it has rows; else its group of deep trees, from 1 on [passes.py]
     island = Integer()
     p = Integer()  # blocks of its bodies [blocks.py]
     q = Integer()
-    panel = Integer()  # where q is among the neighbours of p
-    row = Integer()  # the first of its equations [touch_equations.py], and how many there are
+    panel = Integer()  # position of q among the neighbours of p
+    row = Integer()  # its first equation [touch_equations.py], and their number
     rows = Integer()
     scale = Value(Vec3)  # of these
     f = Value(Vec3)  # [equations.py] as the next three
     slope = Value(Mat3)  # A
     v = Value(Vec3)
     change = Value(Vec3)
-    beyond = Value(Vec3)  # lam after a step of newton.py, wherever it is, and u by it
+    beyond = Value(Vec3)  # lam after an iteration of newton.py, inside its cone or not, and the resulting u
     beyond_u = Value(Vec3)
-    x = Value(Vec3)  # [interior_step.py] as everything below
+    x = Value(Vec3)  # [interior_step.py], as everything down to K
     y = Value(Vec3)
     dx = Value(Vec3)
     dy = Value(Vec3)
@@ -135,30 +136,30 @@ class Touch(Struct):
     R_t = Number()
     N = Value(Mat3)
     K = Value(Mat3)
-    best = Value(Vec3)  # the impulse with the least fault
+    best = Value(Vec3)  # the impulse with the smallest residual
     held = Number()  # [holding.py] s, in place of |u_t|
-    held_before = Number()  # that of the round before
-    way = Number()  # by how much |u_t| was larger then
-    share = Number()  # of it that s goes
-    safe = Value(Vec3)  # the impulse with the least fault
+    held_before = Number()  # s of the previous round
+    way = Number()  # |u_t| - s then
+    share = Number()  # the share of that by which s changes
+    safe = Value(Vec3)  # [holding.py] the impulse with the smallest residual
 
 
 class Entry(Struct):
-    """What a unit impulse at a touch, along n, t and s, does to one degree of freedom [rows.py]."""
+    """The entries of a touch's three rows, along n, t and s, for one degree of freedom [rows.py]."""
 
     dof = Integer()
     y = Value(Vec3)
 
 
 class Known(Struct):
-    """An impulse of the step before."""
+    """The force of a touch in the previous part of a step [warm_start.py]."""
 
     key = Integer()
     lam = Value(Vec3)
 
 
 class Exerted(Struct):
-    """What a touch exerted in a step [exerting.py]."""
+    """The impulse of a touch over a step [exerting.py]."""
 
     key = Integer()
     kind = Integer()
@@ -173,49 +174,49 @@ class Exerted(Struct):
 
 
 class Scene(Struct):
-    """All of them."""
+    """All shapes and touches, and what solvers share."""
 
     model = Link(Tables)
     bodies = Table(PlacedBody)
     n_shapes = Integer()
-    n_flat = Integer()  # the last ones of these: planes and height fields
+    n_flat = Integer()  # how many of them, the last ones, are planes and height fields
     shapes = Table(PlacedShape)
-    points = fields.Floats()  # corners of hulls, heights
+    points = fields.Floats()  # vertices of hulls, heights
     graphs = Integers()  # of hulls [hulls.py]
-    spans = Table(Span)  # strip by strip, by their lower ends; and one to sort with
+    spans = Table(Span)  # strip by strip, sorted by their lower ends; and one more for sorting
     pairs = Link(Pairs)
     width = Number()  # of strips
     n_strips = Integer()
     strips = Integers()  # where each begins in spans
-    neighbours = Integer()  # whether a body may touch the one it hangs on
-    above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
+    neighbours = Integer()  # whether a body may touch its parent
+    above = Integers()  # (bodies) that parent, without massless bodies that are parts of a joint
     n_apart = Integer()
-    apart = Integers()  # pairs that are never tried: sorted shape * n_shapes + other
-    capacity = Integer()  # room for touches
-    n = Integer()  # touches; more than the room if some are missing
+    apart = Integers()  # pairs that never touch: sorted shape * n_shapes + other
+    capacity = Integer()  # memory for touches
+    n = Integer()  # touches; more than the capacity if some are missing
     touches = Table(Touch)
-    room = Integer()  # for entries
+    room = Integer()  # memory for entries
     n_entries = Integer()
     entries = Table(Entry)
     n_known = Integer()
     known = Table(Known)
     n_exerted = Integer()
     exerted_room = Integer()
-    exerted = Table(Exerted)  # in the step so far [exerting.py]
+    exerted = Table(Exerted)  # impulses of the step so far [exerting.py]
     sequence = Integers()  # touches, island by island [islands.py]
     n_islands = Integer()
     ends = Integers()  # where islands end in it
-    low = Integer()  # the present island in it
+    low = Integer()  # the current island in it
     high = Integer()
-    n_local = Integer()  # degrees of freedom of the present island
-    local = Integers()  # (nv,) their numbers, -1 for others
-    dofs = Integers()  # (nv,) and the other way round
+    n_local = Integer()  # degrees of freedom of the current island
+    local = Integers()  # (nv,) their numbers in it, -1 for others
+    dofs = Integers()  # (nv,) the inverse of `local`
     blocks = Link(Blocks)
     deep = Link(Deep)
-    z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
-    total = fields.Floats()  # (nv,) the same of all rounds of impacts
-    motions = Table(Spatial)  # of bodies, at some velocities
-    n_present = Integer()  # degrees of freedom of the model: of a hybrid body, those that are active
+    z = fields.Floats()  # (nv,) Y^T lam of all touches [rows.py]
+    total = fields.Floats()  # (nv,) the same, summed over all rounds of impacts
+    motions = Table(Spatial)  # velocities of bodies, as body_motions found them
+    n_present = Integer()  # degrees of freedom of the model; of a hybrid body, the active ones
     present = Integers()
     limits = Integers()  # degrees of freedom with limits
     n_limits = Integer()
@@ -224,6 +225,7 @@ class Scene(Struct):
     upper = fields.Floats()
     q = fields.Floats()
     v = fields.Floats()
-    done = Integer()  # sweeps and Newton's steps
-    length = Number()  # what counts as touching, in metres
-    allowed = Number()  # the least overlap of a shape that a part may end with
+    done = Integer()  # sweeps and Newton iterations
+    left = Number()  # the largest residual, in m/s
+    length = Number()  # gaps, in metres, that count as touching
+    allowed = Number()  # the smallest `allowed` of all shapes

@@ -17,6 +17,9 @@ the cone: what is brought back into it is judged, but the next step begins with 
 opens. Where that makes no progress, steps begin again from the best impulses, with a larger rho, which keeps impulses
 that velocities hardly depend on closer to what they are; steps that help make it smaller. Where states still go on
 changing, interior.py begins.
+
+A touch with friction of 100 slides only where x_n is between zero and a hundredth of |x_t|: steps lead past that, from
+open to sticking and back. In the last attempt r is smaller in x_n, by mu if that is above one.
 """
 
 from __future__ import annotations
@@ -70,11 +73,12 @@ def sticks(touch, rho):
 
 
 @helper
-def set_equation(touch, rho, first):
-    """f and A of a touch, by its state. rho: relative to W. first: whether lam is that of the step before."""
+def set_equation(touch, rho, first, rough):
+    """f and A of a touch, by its state. rho: relative to W. first: whether lam is that of the step before. rough:
+    whether touches with much friction slide sooner."""
     W, lam, u, mu = touch.W, touch.lam, touch.u, touch.friction
     c, K = nothing()
-    x = lam.x - (u.x + touch.bias) / W.xx
+    x = lam.x - (u.x + touch.bias) / (W.xx * (max(mu, 1.0) if rough else 1.0))
     r = 1.0 / max(W.yy, W.zz, 1e-300)  # of a limit, both are zero
     y, z = lam.y - r * u.y, lam.z - r * u.z
     slid = first and math.sqrt(lam.y * lam.y + lam.z * lam.z) >= EDGE * mu * lam.x > 0.0
@@ -97,13 +101,13 @@ def within_cone(lam, mu):
 
 
 @part
-def newton_step(scene, rho, first):
+def newton_step(scene, rho, first, rough):
     """The impulses after a step; touch.u is theirs before it. rho: relative to W. first: whether they are those of the
-    step before."""
+    step before. rough: as in set_equation."""
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if touch.active and touch.W.xx > 0.0:
-            set_equation(touch, rho, first)
+            set_equation(touch, rho, first, rough)
         else:
             touch.f, touch.slope = nothing()
     change_impulses(scene)
@@ -156,7 +160,7 @@ def from_nearby(scene, enough, worst):
     while done < STEPS and attempt < len(RHO) and not worst <= enough:
         if not begins:
             go_beyond(scene)
-        newton_step(scene, rho, begins)
+        newton_step(scene, rho, begins, attempt == len(RHO) - 1)
         prepare_z(scene)
         now = worst_fault(scene)
         done += 1

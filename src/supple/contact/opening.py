@@ -1,12 +1,12 @@
-"""One touch that overlaps, and how far it is pushed open [overlap.py]."""
+"""Removal of overlap at one touch [overlap.py]."""
 
 from __future__ import annotations
 
 from supple.contact.passes import answer_by_pass
 from supple.spatial.compiler import helper
 
-DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
-STUCK = 1e-5  #: of W in all directions: touches with less along the normal cannot be moved apart
+DEEPEST = 0.02  #: metres of overlap that are removed in one step, at most
+STUCK = 1e-5  #: of the trace of W: touches with less along the normal cannot be moved apart
 
 
 @helper
@@ -22,7 +22,7 @@ def opened(scene, touch):
 
 @helper
 def further(scene, touch, h, least):
-    """What is added to its push, with all others as they are. least: of W along the normal; less is none."""
+    """What is added to its push, all others being fixed. least: W along the normal below which it cannot move."""
     if not touch.W.xx > max(STUCK * (touch.W.xx + touch.W.yy + touch.W.zz), least):
         return 0.0
     gap = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0) + opened(scene, touch)

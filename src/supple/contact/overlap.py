@@ -1,8 +1,8 @@
-"""Overlap, undone in positions alone.
+"""Removal of overlap, from positions only.
 
-Shapes overlap by what second-order motion adds to gap + h u_n, or because they began so. They are moved apart by the
-least motion in the metric of H, J dq >= -gap, by sweeps over the touches of an island, with the rows of rows.py:
-velocities, and so the energy of motion, do not grow.
+Shapes overlap because of motion of second order, beyond gap + h u_n, or because they did at the start. They are moved
+apart by the smallest motion in the metric of H that satisfies J dq >= -gap, found by sweeps over the touches of an
+island, with the rows of rows.py. Velocities, and so the kinetic energy, do not grow.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
 SWEEPS = 60  #: at most
-ROUNDING = 1e-12  #: of the largest W: less is none
+ROUNDING = 1e-12  #: of the largest W: smaller ones are treated as zero
 
 
 @helper
 def keep_small(scene):
-    """Scale the motion against overlap so that it moves nothing too far: bodies that nothing can move apart would go
-    anywhere. Returns whether it is a motion."""
+    """Scales the motion down if it moves a touch too far: that of bodies that cannot be moved apart is arbitrary.
+    Returns whether it is finite."""
     largest = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
@@ -35,7 +35,7 @@ def keep_small(scene):
 
 @helper
 def push_once(scene, h, least):
-    """One sweep. Returns how far it moved anything."""
+    """One sweep. Returns the largest motion."""
     change = 0.0
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
@@ -49,7 +49,7 @@ def push_once(scene, h, least):
 
 @part
 def move_deep(scene):
-    """The motion of a group of deep trees, by what touches are pushed."""
+    """The motion of a group of deep trees, by the pushes of touches."""
     begin_pass(scene)
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
@@ -59,7 +59,7 @@ def move_deep(scene):
 
 @helper
 def push_island(scene, h, allowed, least):
-    """The touches of one island, until they hardly change."""
+    """Sweeps over the touches of one island, until they converge."""
     for _ in range(SWEEPS):
         if is_deep(scene):
             change = walk(scene, True, h, least)
@@ -72,8 +72,8 @@ def push_island(scene, h, allowed, least):
 
 @helper
 def push_apart(scene, h, allowed):
-    """The least motion that undoes overlap, in scene.total: dq is what add_changes makes of it. allowed: overlap, in
-    metres, that is left alone. Islands are those that solve_touches has found. Returns whether there is any motion."""
+    """The smallest motion that removes overlap, in scene.total; add_changes converts it to dq. allowed: metres of
+    overlap that are not removed. Islands are those that solve_touches found. Returns whether there is any motion."""
     deepest, least = 0.0, 0.0
     for k in range(scene.n):
         scene.touches[k].push = 0.0

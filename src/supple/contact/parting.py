@@ -14,6 +14,7 @@ from supple.spatial.algebra import dot, z_axis
 from supple.spatial.compiler import helper, part
 
 LIKELY, STEPS, APART = 13, 8, 0.1  #: directions and steps to part shapes that overlap, and by which share of their size
+CLOSER = 0.25  #: which share of that in the next step
 SMALL = 1e-3  #: overlap, relative to the size of the smaller shape, that need not be less along other directions
 
 
@@ -37,16 +38,17 @@ def likely_axis(A, B, k):
 @helper
 def parted(scene, A, B, S, size, n):
     """From a normal n: each step moves A out of B along it, and takes the direction between them there, until that is
-    no better. Returns the normal, the overlap along it, and the point of A that is closest once they are parted."""
-    depth = overlap_along(scene, A, B, n)
-    p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
+    no better. Returns the normal, the overlap along it, and the point of A that is closest once they are parted. From
+    farther away than a shape is thin or its surface curved, directions change little: each step goes less far out."""
+    depth, out = overlap_along(scene, A, B, n), APART * size
+    p, a, _ = between(scene, A, B, S, n * (depth + out), n)
     for _ in range(STEPS):
         m = p * (1.0 / norm(p)) if norm(p) > 0.0 else n
         x = overlap_along(scene, A, B, m)
         if not x < depth - CLOSE * size:
             break
-        n, depth = m, x
-        p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
+        n, depth, out = m, x, CLOSER * out
+        p, a, _ = between(scene, A, B, S, n * (depth + out), n)
     return n, depth, a
 
 

@@ -1,15 +1,15 @@
-"""How velocities at touches of deep trees answer to impulses there: by passes over all bodies, without rows.
+"""Response of velocities at touches of deep trees to impulses there: by passes over all bodies, without rows.
 
 A row of rows.py has an entry for every degree of freedom above a touch: a chain of n links that lies on the ground has
-O(n^2) of them. One pass up the tree and one down it, with the same factors, are O(n) for all touches together:
+O(n^2) of them. One pass up the tree and one down it, with the same factors, take O(n) for all touches together:
 
     F = sum of J^T lam,    u = S . F,  z = D^-1/2 u,  F - U u / D to the parent          [RBDA 7.45, 7.48]
     V from the parent,     x = (u - U . V) / D,       V + S x,     Y z = J V             [RBDA 7.51]
 
-W of a touch alone is J L J^T, where L is found from the parent's: with an additional term where a touch is between two
-bodies of one tree, which takes O(distance).
+W of a single touch is J L J^T, where the mobility L of a body follows from that of its parent. A touch between two
+bodies of one tree has an additional term, which takes O(distance).
 
-Which trees these are is decided in deep_groups.py.
+deep_groups.py decides which trees these are.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def outer_mobility(S, a):
 
 @helper
 def moved_along(L, dof):
-    """L of a body after a degree of freedom: (1 - S d U^T) L (1 - U d S^T) + S d S^T. Stores w and, of this degree of
-    freedom alone, turn."""
+    """L of a body after a degree of freedom: (1 - S d U^T) L (1 - U d S^T) + S d S^T. Stores w and turn, the latter
+    without the degrees of freedom that follow."""
     S, d = dof.S, dof.d
     a = L @ dof.U
     dof.w = d + d * d * (a @ dof.U)
     a = a * d
     dof.turn = S * dof.w - a
-    A, M = outer(a.ang, S.ang), outer(a.lin, S.lin)  # of a S^T + S a^T
+    A, M = outer(a.ang, S.ang), outer(a.lin, S.lin)  # for a S^T + S a^T
     both = Mobility(
         Sym3(2.0 * A.r0.x, A.r0.y + A.r1.x, A.r0.z + A.r2.x, 2.0 * A.r1.y, A.r1.z + A.r2.y, 2.0 * A.r2.z),
         outer(a.ang, S.lin) + outer(S.ang, a.lin),
@@ -67,7 +67,7 @@ def moved_along(L, dof):
 
 @part
 def keep_factors(scene, work):
-    """Those that passes need of the articulated-body algorithm, and L."""
+    """Copies the factors of the articulated-body algorithm that passes need, and finds L."""
     T, m, o = scene.deep, scene.model, Vec3(0.0, 0.0, 0.0)
     none = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(T.begins[T.n_groups]):
@@ -91,13 +91,13 @@ def keep_factors(scene, work):
 
 @helper
 def force_on(scene, b, point, n):
-    """A unit force along n at a point, about the origin of a body."""
+    """The force n at a point, about the origin of a body."""
     return Force(cross(point - scene.bodies[b].P, n), n)
 
 
 @helper
 def forces_on(scene, touch, b):
-    """The same along n, t and s of a touch."""
+    """Unit forces along n, t and s of a touch, about the origin of a body."""
     p = touch.point
     return force_on(scene, b, p, touch.n), force_on(scene, b, p, touch.t), force_on(scene, b, p, touch.s)
 
@@ -111,7 +111,7 @@ def added_response(W, L, f, g, h):
 
 @helper
 def passed_on(T, b, f):
-    """A force on a body, to its parent."""
+    """Passes a force on a body to its parent."""
     body = T.bodies[b]
     for k in range(body.last - 1, body.first - 1, -1):
         dof = T.dofs[k]
@@ -121,7 +121,7 @@ def passed_on(T, b, f):
 
 @part
 def shared_response(scene, touch):
-    """J L J^T between the two bodies of a touch, and its transpose: by the body above both."""
+    """J L J^T between the two bodies of a touch, plus its transpose: by L of their lowest common ancestor."""
     T, a, b = scene.deep, touch.a, touch.b
     f, g, h = forces_on(scene, touch, a)
     p, q, r = forces_on(scene, touch, b)
@@ -143,7 +143,7 @@ def shared_response(scene, touch):
 
 @helper
 def respond_deep(scene, touch):
-    """W of a touch alone."""
+    """W of a single touch."""
     T, W = scene.deep, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if touch.kind == LIMIT:
         touch.W = Sym3(T.dofs[touch.a].w, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -161,7 +161,7 @@ def respond_deep(scene, touch):
 
 @part
 def prepare_passes(scene, work, owner):
-    """Choose the groups that have passes, and prepare these. Returns whether there was room."""
+    """Chooses the groups that have passes, and prepares these. Returns whether there was enough memory."""
     T = scene.deep
     for k in range(scene.n):
         scene.touches[k].deep = 0
@@ -189,13 +189,14 @@ def prepare_passes(scene, work, owner):
 
 @helper
 def push_body(scene, touch, b, lam):
+    """Adds an impulse of a touch to those on body b."""
     body, f = scene.deep.bodies[b], touch.n * lam.x + touch.t * lam.y + touch.s * lam.z
     body.F = body.F + force_on(scene, b, touch.point, f)
 
 
 @helper
 def begin_pass(scene):
-    """No impulses on the bodies of the present group."""
+    """Resets the impulses on the bodies of the current group."""
     T, o = scene.deep, Vec3(0.0, 0.0, 0.0)
     for i in range(T.low, T.high):
         body = T.bodies[T.order[i]]
@@ -206,7 +207,7 @@ def begin_pass(scene):
 
 @helper
 def push_bodies(scene, touch, lam):
-    """An impulse of a touch."""
+    """Adds an impulse of a touch to those on its bodies, or on its joint."""
     if touch.kind == LIMIT:
         scene.deep.dofs[touch.a].force += touch.n.x * lam.x
     else:
@@ -218,7 +219,7 @@ def push_bodies(scene, touch, lam):
 
 @part
 def finish_pass(scene, z):
-    """z of the impulses that bodies were given, and V."""
+    """z by the impulses on bodies and joints of the current group, and V and x."""
     T, o = scene.deep, Vec3(0.0, 0.0, 0.0)
     for i in range(T.high - 1, T.low - 1, -1):
         body = T.bodies[T.order[i]]

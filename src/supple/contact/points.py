@@ -14,6 +14,8 @@ from supple.spatial.compiler import helper, part
 
 CLOSE = 1e-9  #: lengths that are as good as none, relative to sizes
 FEATURES = 64  #: touches that a pair of shapes may have
+UPRIGHT = 1e-3  #: the sine of the angle by which a cylinder leans whose corners stay where they are on its rim
+AS_LOW = 1e-6  #: relative to its radius: points of its rim that differ by less in height are equally low
 
 
 @helper
@@ -92,8 +94,10 @@ def n_corners(A):
     n, r = 1, A.half.x
     if A.kind == CAPSULE:
         n = 2
-    elif A.kind == BOX or A.kind == CYLINDER:
+    elif A.kind == BOX:
         n, r = 8, 0.0
+    elif A.kind == CYLINDER:
+        n, r = 10, 0.0
     elif A.kind == HULL:
         n, r = A.count, 0.0
     return n, r
@@ -121,11 +125,12 @@ def corner(scene, A, n, k):
 
 @helper
 def rim(A, n, k):
-    """A direction to the rim of a cylinder: the one that points most against n, and then a quarter on, and so on."""
+    """A direction to the rim of a cylinder: the one that points most against n, and then a quarter on, and so on. These
+    four do not turn where a cylinder stands upright; the fifth is the lowest then [lower_than_corners]."""
     z = z_axis(A.X)
     down = z * dot(n, z) - n
     size = norm(down)
-    down = down * (1.0 / size) if size > 1e-3 else x_axis(A.X)
+    down = down * (1.0 / size) if size > UPRIGHT or (k == 4 and size > 0.0) else x_axis(A.X)
     side = cross(z, down)
     if k == 1:
         down = side
@@ -136,13 +141,22 @@ def rim(A, n, k):
     return down
 
 
+@helper
+def lower_than_corners(A, n):
+    """Whether a cylinder that stands on ground with the normal n is lowest at none of its four corners there."""
+    d = transpose(A.X) @ n
+    size = math.sqrt(d.x * d.x + d.y * d.y)
+    return size <= UPRIGHT and size - max(abs(d.x), abs(d.y)) > AS_LOW
+
+
 @part
 def shape_on_plane(scene, i, j, within):
     A = scene.shapes[i]
     count, r = n_corners(A)
     normal = z_axis(scene.shapes[j].X)
     for k in range(count):
-        add_on_plane(scene, i, j, corner(scene, A, normal, k), r, within, k)
+        if k < 8 or A.kind != CYLINDER or lower_than_corners(A, normal):
+            add_on_plane(scene, i, j, corner(scene, A, normal, k), r, within, k)
 
 
 # --- boxes ----------------------------------------------------------------------------------------------------------

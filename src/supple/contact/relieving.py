@@ -73,7 +73,7 @@ def find_smallest(scene, made):
         stays = not takes_part(touch) or way_within(touch) < BARELY * made
         touch.f, touch.slope = nothing()
         if not stays:
-            set_equation(touch, RHO[0], False)
+            set_equation(touch, RHO[0], False, False)
             touch.f = touch.f - touch.lam
     factorize_equations(scene)
     solve_equations(scene)
@@ -123,7 +123,7 @@ def relieve(scene, enough, worst):
         go_there(scene)
     now = worst_fault(scene)
     if not now <= enough:
-        newton_step(scene, RHO[0], False)
+        newton_step(scene, RHO[0], False, False)
         prepare_z(scene)
         now = worst_fault(scene)
     if not now <= max(enough, worst):

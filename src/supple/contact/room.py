@@ -1,9 +1,7 @@
-"""The memory of steps with touches, and what is said of one."""
+"""The memory of a run with contact, its steps as called from Python, and their results."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,28 +9,13 @@ from numpy.typing import NDArray
 
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.deep import deep_for, make_deep_room
-from supple.contact.ground import ground_shape
-from supple.contact.hulls import SCANNED, graph_of
-from supple.contact.judging import DEEPEST, TINY
+from supple.contact.exclusions import above_of, overlapping_in_trees, pairs_apart, roots_of, side_by_side
+from supple.contact.joint_limits import limits_of
+from supple.contact.judging import DEEPEST
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
-from supple.contact.memory import (
-    CONTACT,
-    KINDS,
-    LIMIT,
-    PLANE,
-    Entry,
-    Exerted,
-    Known,
-    Pairs,
-    PlacedShape,
-    Scene,
-    Span,
-    Touch,
-)
-from supple.contact.settings import Contacts
-from supple.contact.spans import width_of
-from supple.contact.stepping import (
+from supple.contact.memory import CONTACT, LIMIT, Entry, Exerted, Known, Pairs, Scene, Span, Touch
+from supple.contact.outcomes import (
     DONE,
     FLIGHT,
     MORE_ENTRIES,
@@ -40,188 +23,39 @@ from supple.contact.stepping import (
     MORE_TOUCHES,
     SINGULAR,
     UNSOLVED,
-    contact_step,
-    look,
-    strayed,
+    words_for_unsolved,
 )
+from supple.contact.settings import Contacts
+from supple.contact.shape_tables import placed, shapes_of
+from supple.contact.spans import width_of
+from supple.contact.stepping import contact_step, look, strayed
 from supple.errors import ModelError
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm, HostWork
-from supple.exact.kinematics import POSES, Spatial, poses
+from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.closing import projector
 from supple.integrating.implicit import ImplicitRoom
-from supple.model.joints import JointType
-from supple.model.manifold import UNLIMITED, layout
-from supple.model.model import Model, unknown
-from supple.model.shapes import OF_THE_WORLD, Shape
+from supple.model.model import Model
 from supple.model.topology import depths
 from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NO_KEY = -1.0  #: of the row that is not a touch's
-LENGTH = 1e-4  #: metres that count as near, whatever the velocities
-PLAY = 1e-6  #: metres, or radians, between the limits of a joint, at least: interior-point methods need an inside
-EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
-ROUGHEST = 1e3  #: friction beyond this counts as this: equations of cones that are flatter are not solved as well
-PAIRS = 4  #: of shapes that may touch, for every touch there is room for
+NO_KEY = -1.0  #: in place of a key: the row of the energy account
+LENGTH = 1e-4  #: gaps up to so many metres count as touching, even at rest
+EXERTED = 4  #: memory for touches of all parts of a step, relative to that for one part
+PAIRS = 4  #: memory for candidate pairs, relative to that for touches
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
 
 
 class Unsolved(ArithmeticError):
-    """A step whose touches could not be solved."""
-
-
-def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
-    """The shapes that take part, those that are flat last."""
-    shapes = list(model.shape_list)
-    if contacts.ground is not None:
-        assert not isinstance(contacts.ground, str)
-        shapes.append(ground_shape(model, contacts.ground))
-    given = {name: x for name in ("friction", "restitution") if (x := getattr(contacts, name)) is not None}
-    shapes = [replace(x, **given) for x in shapes] if given else shapes
-    if not any(x.body >= 0 for x in shapes):
-        unused = len(model.report.about("collision"))
-        more = f"; what its file has could not be used ({unused} remarks: `supple inspect`)" if unused else ""
-        raise ModelError(
-            f"no body of {model.name!r} has a shape by which it could touch anything: add some with "
-            f"ModelBuilder.add_shape, or collision geometry to its file{more}"
-        )
-    return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
-
-
-def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats, Ints]:
-    """Shapes as kernels see them, the points of hulls and height fields, and the graphs of hulls."""
-    out, points, at = PlacedShape.zeros(len(shapes)), [], 0
-    graphs, end = [np.zeros(1, dtype=np.int64)], 1
-    outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)[: model.n_bodies]
-    body = np.array([x.body for x in shapes])
-    turn = np.concatenate([outward, np.eye(3)[None]])[body]  # the last one is the world's
-    out["kind"], out["body"] = [KINDS.index(x.kind) for x in shapes], body
-    out["R"] = (turn @ np.array([x.rotation for x in shapes])).reshape(-1, 9)
-    out["p"] = np.einsum("kij,kj->ki", turn, np.array([x.position for x in shapes]))
-    alike: dict[Any, int] = {}  # hulls are not, whose points differ
-    which = [alike.setdefault((x.kind, i if x.kind == "hull" else x.size), i) for i, x in enumerate(shapes)]
-    halves = {i: _halves(shapes[i]) for i in alike.values()}
-    out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
-    solid = np.array([x.kind not in OF_THE_WORLD for x in shapes], dtype=bool)
-    away = np.array([x.position - model.com[x.body] if x.body >= 0 else np.zeros(3) for x in shapes]).reshape(-1, 3)
-    reach = np.linalg.norm(away, axis=1) + np.linalg.norm(out["box"], axis=1)
-    out["allowed"] = np.where(solid, np.minimum(DEEPEST, TINY * reach), DEEPEST)
-    for name in ("restitution", "margin", "group", "mask"):
-        out[name] = [getattr(x, name) for x in shapes]
-    out["graph"] = -1
-    out["friction"] = [-1.0 if x.friction is None else min(x.friction, ROUGHEST) for x in shapes]
-    for i, x in enumerate(shapes):
-        if x.points is not None:
-            row, flat = out[i], x.points.ravel()
-            row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
-            if x.kind == "heights":
-                row["count"] = x.points.shape[1]
-            else:  # about its middle, wherever its origin is
-                row["p"] += turn[i] @ x.rotation @ _middle(x.points)
-                flat = (x.points - _middle(x.points)).ravel()
-            if x.kind == "hull" and len(x.points) > SCANNED:
-                row["graph"] = end
-                graphs.append(graph_of(x.points, end))
-                end += len(graphs[-1])
-            points.append(np.concatenate([flat, np.zeros(-len(flat) % 3)]))
-            at += len(points[-1])
-    return out, np.concatenate([*points, np.zeros(3)]), np.concatenate(graphs)
-
-
-def _middle(points: Floats) -> Floats:
-    """Of a box around corners."""
-    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
-
-
-def _halves(x: Shape) -> tuple[Floats, Floats]:
-    size = np.array(x.size)
-    if x.kind == "sphere":
-        half = np.repeat(size, 3)
-        return half, half
-    if x.kind in ("capsule", "cylinder"):
-        half = np.array([size[0], size[0], 0.5 * size[1]])
-        return half, half + (np.array([0.0, 0.0, size[0]]) if x.kind == "capsule" else 0.0)
-    if x.kind == "box":
-        return 0.5 * size, 0.5 * size
-    if x.kind == "hull":
-        assert x.points is not None
-        half = 0.5 * np.ptp(x.points, axis=0)
-        return half, half
-    if x.kind == "heights":
-        return np.array([0.5 * size[0], 0.5 * size[1], 0.0]), np.full(3, math.inf)
-    return np.zeros(3), np.full(3, math.inf)
-
-
-def pairs_apart(model: Model, shapes: list[Shape], contacts: Contacts) -> Ints:
-    """The pairs of shapes that never touch, by the names of shapes, bodies and frames."""
-    n, found = len(shapes), set()
-    by_name = {x.name: i for i, x in enumerate(shapes)}
-
-    def of(name: str) -> list[int]:
-        if name in by_name:
-            return [by_name[name]]
-        if name not in model.bodies:
-            raise ModelError(unknown("body or shape", name, [*model.body_names, *by_name]))
-        return [i for i, x in enumerate(shapes) if x.body == model.bodies[name].index]
-
-    given = [(x.name, other) for x in shapes for other in x.apart]
-    if not contacts.neighbours:  # nor do bodies that the joint of a loop connects
-        names = model.body_names
-        given += [(names[x.body], names[x.other]) for x in model.loop_list if x.body >= 0 and x.other >= 0]
-    for one, two in (*given, *contacts.apart):
-        found |= {min(i, j) * n + max(i, j) for i in of(one) for j in of(two)}
-    return np.array(sorted(found), dtype=np.int64)
-
-
-def limits_of(model: Model, contacts: Contacts) -> tuple[Ints, Ints, Floats, Floats]:
-    """Degrees of freedom with limits, their coordinates, and the limits: a joint that has no room between them gets
-    some play."""
-    at, index = layout(model).plain_q, layout(model).plain_v
-    has = (np.abs(model.lower[at]) < UNLIMITED) | (np.abs(model.upper[at]) < UNLIMITED)
-    keep = np.flatnonzero(has & contacts.limits)
-    keep = keep[np.argsort(index[keep])]
-    lower, upper = model.lower[at[keep]], model.upper[at[keep]]
-    play = 0.5 * np.maximum(PLAY - (upper - lower), 0.0)
-    return index[keep], at[keep], lower - play, upper + play
-
-
-def above_of(model: Model, shapes: list[Shape]) -> Ints:
-    """The body that each one hangs on; bodies without mass and shapes are parts of a joint, and skipped."""
-    real = model.mass > 0
-    real[[x.body for x in shapes if x.body >= 0]] = True
-    out = np.array(model.parent)
-    skipped = (out >= 0) & ~real[out]
-    while skipped.any():
-        out[skipped] = model.parent[out[skipped]]
-        skipped = (out >= 0) & ~real[out]
-    return out
-
-
-def _roots(model: Model) -> Ints:
-    """The first body of the tree that each one is in: bodies are numbered tree by tree."""
-    first = model.parent < 0
-    return np.flatnonzero(first)[np.cumsum(first) - 1]
-
-
-def _side_by_side(model: Model, table: NDArray[np.void], root: Ints) -> Floats:
-    """The neutral position, but trees whose root is free stand side by side along x: they need not be tried with each
-    other. table: shapes, root: of each, -1 for the world."""
-    q, free = model.neutral(), np.flatnonzero((model.parent < 0) & (model.joint_type == JointType.FREE))
-    if len(free) > 1:
-        at, own = poses(model, q).position[table["body"]], np.linalg.norm(table["p"], axis=1)
-        far = np.linalg.norm(at, axis=1) + own + np.linalg.norm(table["box"], axis=1) + table["margin"]
-        size = np.zeros(model.n_bodies)
-        np.maximum.at(size, root[root >= 0], far[root >= 0])
-        q[model.q_index[free]] += 2.0 * np.cumsum(size[free])
-    return q
+    """No contact forces were found for a step."""
 
 
 class ContactRoom(ImplicitRoom):
-    """A model under a law, whose bodies touch."""
+    """The memory of a model with contacts and joint forces, and its steps."""
 
     def __init__(self, model: Model, law: Floats, contacts: Contacts) -> None:
         super().__init__(model, law)
@@ -232,9 +66,9 @@ class ContactRoom(ImplicitRoom):
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
         placing = HostWork(POSES, model)
-        spans = Span.zeros(len(table) + 1)  # one more: the one that is moved
+        spans = Span.zeros(len(table) + 1)  # one more, for sorting
         spans["shape"] = np.arange(len(spans))
-        groups = connected(model, _roots(model))
+        groups = connected(model, roots_of(model))
         self.blocks: Held = blocks_for(groups[model.dof_body])
         looped = bool(model.loop_list or model.relation_list)
         self.deep: Held = deep_for(model.n_bodies, 0 if looped else int(depths(model.parent).max()))
@@ -252,7 +86,7 @@ class ContactRoom(ImplicitRoom):
             q=self.q, v=self.v, allowed=table["allowed"].min(initial=DEEPEST),
         )  # fmt: skip
         self.scene: Held = Scene.of(length=LENGTH, **shared)
-        self.ahead: Held = Scene.of(length=0.0, **shared)  # for touches where a part ends
+        self.ahead: Held = Scene.of(length=0.0, **shared)  # for the touches at the end of a part
         self.landing: Held = Landing.of(
             implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
             placing=placing.call, owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps,
@@ -265,13 +99,14 @@ class ContactRoom(ImplicitRoom):
         self.touches = Touch.zeros(0)
         self._room_for(64, 64 * 16)
         self._take, self._strayed = contact_step.load(), strayed.load()
-        self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
+        self.overlapping = self._exclude_overlapping()  #: names of shapes of one tree that never touch
 
     def _algorithm(self, model: Model) -> Algorithm:
-        """That of trees: mechanisms.py closes loops."""
+        """That of the spanning tree: mechanisms.py accounts for loops."""
         return ABA
 
     def _room_for(self, touches: int, entries: int) -> None:
+        """Allocates memory for so many touches and entries; touches and known forces are kept."""
         known = self.scene.known if self.scene.n_known else None
         found, more = Touch.zeros(touches), Known.zeros(touches)
         found[: len(self.touches)] = self.touches[:touches]
@@ -291,8 +126,8 @@ class ContactRoom(ImplicitRoom):
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
     def _more_entries(self, wanted: int) -> None:
-        """Twice as many as are wanted: a touch has one for every degree of freedom above its bodies; unless what there
-        was no room for is deep trees."""
+        """Allocates memory for deep trees, if that was missing, or else for twice as many entries as were wanted: a
+        touch has one for every degree of freedom above its bodies."""
         if make_deep_room(self.deep, self.model.nv):
             return
         try:
@@ -300,16 +135,17 @@ class ContactRoom(ImplicitRoom):
         except MemoryError:
             size = wanted * Entry.dtype.itemsize / 2**30
             raise ModelError(
-                f"the equations of {self.scene.n:,} touches of {self.model.name!r} take {size:.3g} GiB, which are not "
-                "there: each reaches over all joints up to the root; use method='adaptive', or trees that are less deep"
+                f"the equations of {self.scene.n:,} contacts of {self.model.name!r} need {size:.3g} GiB, more memory "
+                "than there is: each contact depends on all joints up to the root; use method='adaptive', or shallower "
+                "trees"
             ) from None
 
     def touching(self, q: Floats) -> NDArray[Any]:
-        """Where shapes touch at q."""
+        """The touches at q."""
         find = look.load()
         self.begin(q, np.zeros(self.model.nv))
         find(self.landing.address)
-        if self.scene.n > self.scene.capacity:
+        while self.scene.n > self.scene.capacity:  # touches of a height field beyond the capacity are not all counted
             self._room_for(2 * self.scene.n, self.scene.room)
             find(self.landing.address)
         return self.found
@@ -318,25 +154,20 @@ class ContactRoom(ImplicitRoom):
         """Whether any shapes overlap at q."""
         return bool((self.touching(q)["gap"] < -self.contacts.overlap).any())
 
-    def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
-        """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
-        are, about joints between them. Those on the world are of every tree that is not free: the base of a robot."""
-        roots = np.append(_roots(self.model), -1)
+    def _exclude_overlapping(self) -> list[tuple[str, str]]:
+        """Excludes pairs of shapes of one tree that overlap at the neutral position: most of them are drawn larger than
+        the bodies are, near joints. Returns their names."""
+        roots = np.append(roots_of(self.model), -1)
         root = roots[[x.body for x in self.shapes]]
         moving = len(self.shapes) - self.scene.n_flat
-        q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
-        grounds = self.scene.shapes[moving:]  # of no tree, and perhaps above all shapes
+        q = side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
+        grounds = self.scene.shapes[moving:]  # belong to no tree, and may be anywhere at this position
         bits = {name: grounds[name].copy() for name in ("group", "mask")}
         grounds["group"] = grounds["mask"] = 0
         found = self.touching(q)
         for name, given in bits.items():
             grounds[name] = given
-        deep = (found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)
-        pairs = np.column_stack([found[name][deep] for name in ("shape", "other")])
-        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-        low, high = np.sort(root[pairs], axis=1).T
-        bound = np.append(self.model.joint_type != JointType.FREE, False)  # the last one is the world's
-        pairs = pairs[((low == high) & (low >= 0)) | ((low < 0) & bound[high])]
+        pairs = overlapping_in_trees(self.model, root, found, self.contacts.overlap)
         more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
         apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
         for scene in (self.scene, self.ahead):
@@ -344,9 +175,9 @@ class ContactRoom(ImplicitRoom):
         return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
 
     def strayed(self, q: Floats, v: Floats, h: float) -> float | None:
-        """After a step that was not taken because nothing is near, but another way, to q and v: metres by which bodies
-        moved farther than touches were searched for, because forces made them fast. None if they did not, and no joint
-        is beyond its limit."""
+        """After a step to q and v that the integrator took because nothing was near: metres by which a shape moved
+        farther than touches were searched for, because forces made it fast. None if none did and no joint is beyond its
+        limit."""
         self.begin(q, v)
         beyond = float(self._strayed(self.landing.address, h))
         return beyond if beyond >= 0.0 else None
@@ -354,9 +185,9 @@ class ContactRoom(ImplicitRoom):
     def take(
         self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None, beyond: float | None = None
     ) -> bool:
-        """A step of length h from q and v under forces in addition to the law: its end is in self.q and self.v. False
-        if nothing touches all the step, and it was not taken. beyond: it is taken in any case, and touches are searched
-        for so much farther. Raises ArithmeticError."""
+        """A step of length h from q and v, under forces in addition to the force law of joints. Its end is in self.q
+        and self.v. Returns False if nothing touches during the step, which is then not taken. beyond: the step is taken
+        in any case, and the search for touches extended by so many metres. Raises ArithmeticError."""
         if beyond is None:
             return self._taken(q, v, h, tau, wrenches)
         self.landing.certain, self.scene.length = True, LENGTH + beyond
@@ -376,7 +207,7 @@ class ContactRoom(ImplicitRoom):
             status = self._take(landing.address, h)
             if status in (DONE, FLIGHT):
                 return status == DONE
-            landing.risen, landing.largest = risen, largest  # as if it had not been tried
+            landing.risen, landing.largest = risen, largest  # undo the attempt
             if status == MORE_TOUCHES:
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
                 self._room_for(2 * touches, self.scene.room)
@@ -387,22 +218,19 @@ class ContactRoom(ImplicitRoom):
             else:
                 break
         if status == UNSOLVED:
-            raise Unsolved(
-                f"the forces of {self.scene.n} touches could not be found: what is left is "
-                f"{landing.fault:.3g} times the tolerance"
-            )
+            raise Unsolved(words_for_unsolved(self.scene.n, landing.fault))
         assert status == SINGULAR
         raise ArithmeticError("the mass matrix is singular")
 
     @property
     def account(self) -> Floats:
-        """(1, 4) what steps have added to the energy: -1, which is no key, and two sums [judging.py]."""
+        """(1, 4) the energy account [judging.py]: NO_KEY, the rise of energy, the largest scale so far, 0."""
         return np.array([[NO_KEY, self.landing.risen, self.landing.largest, 0.0]])
 
     @property
     def known(self) -> Floats:
-        """(k, 4) what the next step begins with: the account of energy, then keys, and forces; steps of the same state
-        with the same are alike."""
+        """(k, 4) what the next step depends on besides the state: the energy account, then keys and forces of touches.
+        Steps from the same state with the same rows are identical."""
         rows = self.scene.known[: self.scene.n_known]
         return np.concatenate([self.account, np.column_stack([rows["key"].astype(np.float64), rows["lam"]])])
 
@@ -423,19 +251,19 @@ class ContactRoom(ImplicitRoom):
         return self.touches[: self.scene.n]
 
     def rows(self) -> Floats:
-        """(k, COLUMNS) what pushed in the last step, with forces that are averages over it, impacts included."""
+        """(k, COLUMNS) the contacts of the last step, with forces averaged over it, including impacts."""
         found = self._exerted(CONTACT)
         return touch_rows(found, found["impulse"] / self.landing.last, found["slip"])
 
     def limit_forces(self) -> Floats:
-        """(nv,) those of the joints' limits in the last step, on average over it."""
+        """(nv,) forces of joint limits, averaged over the last step."""
         found, out = self._exerted(LIMIT), np.zeros(self.model.nv)
         np.add.at(out, found["dof"], found["impulse"][:, 0] / self.landing.last)
         return out
 
     @property
     def exerted(self) -> NDArray[Any]:
-        """What touches and limits exerted in the last step."""
+        """The impulses of contacts and limits in the last step."""
         found: NDArray[Any] = self.scene.exerted[: self.scene.n_exerted]
         return found
 
@@ -444,6 +272,6 @@ class ContactRoom(ImplicitRoom):
 
 
 def touch_rows(found: NDArray[Any], force: Floats, slip: Floats) -> Floats:
-    """(k, COLUMNS) touches with forces and slip, as a result has them."""
+    """(k, COLUMNS) touches with forces and slip, as results have them."""
     columns = [found[name] for name in ("shape", "other", "gap", "point", "n")]
     return np.column_stack([*columns, force, slip]).astype(np.float64)

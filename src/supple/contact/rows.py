@@ -1,14 +1,14 @@
-"""How velocities at touches answer to impulses there, by the factors of the articulated-body algorithm.
+"""Response of velocities at touches to impulses there, by the factors of the articulated-body algorithm.
 
-The algorithm's backward pass is a triangular factor of the inverse of the mass matrix, H^-1 = L^-1 D^-1 L^-T
-[Jain 2011, Robot and Multibody Dynamics, ch. 9]. An impulse at a body goes up the tree, and leaves u_j = S_j . p at
-every degree of freedom of its ancestors [RBDA 7.45, 7.48]: the rows of
+The algorithm's backward pass factorizes the inverse of the mass matrix, H^-1 = L^-1 D^-1 L^-T [Jain 2011, Robot and
+Multibody Dynamics, ch. 9]. An impulse at a body is passed up the tree, and leaves u_j = S_j . p at every degree of
+freedom of its ancestors [RBDA 7.45, 7.48]. These are the entries of the rows of
 
     Y = J L^-1 D^-1/2,    W = J H^-1 J^T = Y Y^T,    z = Y^T lam,    u = u_free + Y z,    dv = L^-1 D^-1/2 z
 
-A touch has entries only for the ancestors of its two bodies, and the common ones only once: O(depth). W is never
-formed; one pass forward takes z to the change of all velocities: O(n). If the algorithm was given armatures that stand
-for springs and dampers at joints, H includes them. Touches of deep trees have no rows [passes.py].
+A touch has entries only for the ancestors of its two bodies, once for common ones: O(depth). The Delassus matrix W is
+never formed; one forward pass converts z to the change of all velocities: O(n). If the algorithm was given armatures
+that represent springs and dampers at joints, H includes them. Touches of deep trees have no rows [passes.py].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from supple.spatial.compiler import helper, part
 
 @helper
 def lift_dof(scene, dofs, S, j, f, g, h):
-    """Three forces over one degree of freedom: stores what they leave there, and returns what goes on."""
+    """Passes three forces over one degree of freedom: stores their entries, and returns what remains of them."""
     dof, u = dofs[j], Vec3(S @ f, S @ g, S @ h)
     d, k = dof.d, scene.n_entries
     if k < scene.room:
@@ -49,7 +49,7 @@ def lift_dof(scene, dofs, S, j, f, g, h):
 
 @helper
 def lift(scene, work, b, f, g, h):
-    """Three forces on body b, about its origin, to its parent; their entries are added."""
+    """Passes three forces on body b, about its origin, to its parent. Their entries are appended."""
     m, bodies = scene.model, work.bodies
     _, _, kind, j = joint_of(m, b)
     z = bodies[b].z
@@ -66,12 +66,13 @@ def lift(scene, work, b, f, g, h):
 
 @helper
 def force_at(r, n):
+    """The force n at r, about the origin."""
     return Force(cross(r, n), n)
 
 
 @part
 def lift_pair(scene, work, a, b, fa, ga, ha, fb, gb, hb):
-    """Three forces on each of two bodies, up the tree: from the body with the higher number first, until they meet."""
+    """Passes three forces on each of two bodies up the tree, from the body with the higher index, until they meet."""
     m = scene.model
     while a != b:
         if a > b:
@@ -88,7 +89,7 @@ def lift_pair(scene, work, a, b, fa, ga, ha, fb, gb, hb):
 
 @part
 def row_of_contact(scene, work, touch):
-    """From both bodies."""
+    """The three rows of a contact."""
     a, b = touch.a, touch.b
     r = touch.point - scene.bodies[a].P if a >= 0 else touch.point
     fa, ga, ha = force_at(r, touch.n), force_at(r, touch.t), force_at(r, touch.s)
@@ -99,7 +100,7 @@ def row_of_contact(scene, work, touch):
 
 @part
 def row_of_dof(scene, work, j, body, force):
-    """From a degree of freedom of a body's joint."""
+    """The row of a force on degree of freedom j, of the joint of a body; the other two are zero."""
     m = scene.model
     dof, k, o = work.dofs[j], scene.n_entries, zero_vec(0.0)
     if k < scene.room:
@@ -118,7 +119,8 @@ def row_of_dof(scene, work, j, body, force):
 
 @helper
 def row_of_group(scene, touch):
-    """One entry that says nothing but which group of deep trees a touch belongs to, as that of its first body."""
+    """A zero entry, which only tells to which group of deep trees a touch belongs: at a degree of freedom of the
+    group's first body."""
     T, k = scene.deep, scene.n_entries
     if k < scene.room:
         entry = scene.entries[k]
@@ -128,7 +130,7 @@ def row_of_group(scene, touch):
 
 @helper
 def respond_alone(scene, touch):
-    """W of a touch alone."""
+    """W of a single touch."""
     xx = xy = xz = yy = yz = zz = 0.0
     for i in range(touch.first, touch.first + touch.count):
         y = scene.entries[i].y
@@ -139,6 +141,7 @@ def respond_alone(scene, touch):
 
 @part
 def make_row(scene, work, owner, touch):
+    """The rows of a touch, and its W."""
     touch.first = scene.n_entries
     if touch.deep > 0:
         row_of_group(scene, touch)
@@ -153,8 +156,8 @@ def make_row(scene, work, owner, touch):
 
 @part
 def make_rows(scene, work, owner):
-    """The rows of all touches that are not set aside, and W of each alone. owner: the body of every degree of freedom.
-    Returns whether there was room."""
+    """The rows of all touches that are not set aside, and W of each. owner: the body of every degree of freedom.
+    Returns whether there was enough memory."""
     scene.n_entries = 0
     if not prepare_passes(scene, work, owner):
         return False
@@ -168,7 +171,7 @@ def make_rows(scene, work, owner):
 
 @part
 def add_rows(scene, work, owner):
-    """Those of touches that are no longer set aside. Returns whether there was room."""
+    """The rows of touches that are no longer set aside. Returns whether there was enough memory."""
     if scene.deep.n_groups > 0:
         return make_rows(scene, work, owner)
     for k in range(scene.n):
@@ -193,7 +196,7 @@ def answer(scene, touch):
 
 @helper
 def push_z(scene, touch, change):
-    """z += Y^T of a change of a touch's impulse."""
+    """z += Y^T times the change of a touch's impulse."""
     for i in range(touch.first, touch.first + touch.count):
         e = scene.entries[i]
         scene.z[e.dof] += dot(e.y, change)

@@ -1,4 +1,4 @@
-"""What of a model may touch what, and how accurately that is solved."""
+"""Settings of contact: which shapes may touch, and how accurately contacts are solved."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ PAIRS: Kind = several(several(TEXT, 2, as_tuple=True), as_tuple=True)
 @checked
 @dataclass(frozen=True)
 class Contacts:
-    """Which bodies touch each other, for a run: simulate(model, contacts=supple.Contacts(ground=0.0), ...).
+    """Contact settings of a run: simulate(model, contacts=supple.Contacts(ground=0.0), ...).
 
-    Bodies touch by the shapes of the model (ModelBuilder.add_shape, or a file's collision geometry); bodies whose joint
-    connects them do not, unless neighbours is true, nor do shapes of one tree that overlap at the neutral position.
+    Bodies touch by the shapes of the model (ModelBuilder.add_shape, or collision geometry of a file). Bodies connected
+    by a joint do not touch, unless neighbours is true, nor do shapes of one tree that overlap at the neutral position.
 
-    ground: the height of a plane across gravity on which everything may fall, or "below": just below all shapes where
-    the run begins; None for none.
-    friction, restitution: of everything, instead of what the shapes say.
+    ground: the height of a plane perpendicular to gravity, or "below": just below all shapes at the start of the run;
+    None for no plane.
+    friction, restitution: coefficients of all shapes, overriding their own.
     apart: pairs of names, of bodies or shapes, that never touch.
-    limits: also hold joints within their limits, by forces of the same kind.
-    tolerance: faults that may remain, relative to the velocities that meet (a hundredth is aimed at); sweeps: how many
-    are tried before a step is halved. overlap: metres of it that are left alone.
-    sleep: in adaptive dynamics, characters that are slower than this for a quarter of a second sleep: in m/s, the root
-    of twice their kinetic energy per mass; 0: none.
+    limits: also enforce joint limits, by the same solver.
+    tolerance: of the contact law, relative to the relative velocities; solvers aim at a hundredth of it. sweeps: the
+    maximum number of Gauss-Seidel sweeps before a step is halved. overlap: metres of overlap that are not removed.
+    sleep: in adaptive dynamics, characters slower than this for a quarter of a second fall asleep: in m/s, the root of
+    twice their kinetic energy per mass; 0 disables sleep.
     """
 
     ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None
@@ -65,7 +65,7 @@ class Contacts:
     def __post_init__(self) -> None:
         for one, other in self.apart:
             if one == other:
-                raise StateError(f"Contacts: apart has {quoted(one)} twice in a pair; give the names of two that touch")
+                raise StateError(f"Contacts: apart pairs {quoted(one)} with itself; give two different names")
 
     def __repr__(self) -> str:
         given = (f"{f.name} {getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)
@@ -73,7 +73,7 @@ class Contacts:
 
 
 def contacts_of(given: Contacts | bool | None, model: Model, q: NDArray[np.float64]) -> Contacts | None:
-    """From what a run is given, that begins at q: None or False for none, True for the shapes of the model alone."""
+    """The settings of a run that begins at q. given: None or False for no contacts, True for the defaults."""
     if given is None or given is False:
         return None
     contacts = Contacts() if given is True else given

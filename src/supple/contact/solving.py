@@ -34,14 +34,27 @@ def is_settled(scene):
     return settled
 
 
-@kernel(types.float64(Scene.type, types.int64, types.float64, types.int64), "impulses of touches", effort=2)
-def solve_touches(scene, most, tolerance, last):
-    """Impulses of all touches that are active and not settled, beginning with those that they have. last: whether
-    convex problems are tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the
-    worst fault, and -1 if there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the
-    slowest island took."""
-    worst, n, enough = 0.0, find_islands(scene), AIM * tolerance
-    scene.done, scene.n_local = 0, 0
+@helper
+def tolerance_of(scene, relative, slow):
+    """The fault that the present island may have, in m/s: relative to its fastest touch, and to the velocity `slow`.
+    Bodies at rest are solved for as accurately whatever moves elsewhere."""
+    fastest = 0.0
+    for k in range(scene.low, scene.high):
+        fastest = max(fastest, touch_at(scene, k).speed)
+    return relative * (fastest + slow)
+
+
+@kernel(
+    types.float64(Scene.type, types.int64, types.float64, types.float64, types.int64), "impulses of touches", effort=2
+)
+def solve_touches(scene, most, relative, slow, last):
+    """Impulses of all touches that are active and not settled, beginning with those that they have. relative, slow: the
+    tolerance, relative to the velocities of an island and to the velocity `slow`. last: whether convex problems are
+    tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the worst fault,
+    relative to the tolerance, and -1 if there is no room for the equations [blocks.py]; scene.left is the worst fault
+    in m/s, scene.done is how many sweeps and steps the slowest island took."""
+    worst, n = 0.0, find_islands(scene)
+    scene.done, scene.n_local, scene.left = 0, 0, 0.0
     for i in range(scene.n_present):
         scene.z[scene.present[i]] = 0.0
     for k in range(n):
@@ -50,6 +63,8 @@ def solve_touches(scene, most, tolerance, last):
         if is_settled(scene):
             prepare_z(scene)
             continue
+        tolerance = tolerance_of(scene, relative, slow)
+        enough = AIM * tolerance
         if is_deep(scene) and not find_pattern(scene, False):
             return -1.0
         prepare_z(scene)
@@ -84,5 +99,6 @@ def solve_touches(scene, most, tolerance, last):
                 return -1.0
             x, more = from_convex(scene, enough, tolerance)
             done += more
-        worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
+        scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
+        worst = x / tolerance if not x / tolerance <= worst else worst
     return worst

@@ -158,6 +158,11 @@ def closest_point(S):
     p = Vec3(0.0, 0.0, 0.0)
     for i in range(S.n):
         p = p + S.at[i].w * S.at[i].share
+    if S.n == 3:  # across the triangle: shares of one that is long and thin round too much
+        a = S.at[0].w
+        n = cross(S.at[1].w - a, S.at[2].w - a)
+        size = dot(n, n)
+        p = n * (dot(n, a) / size) if size > 0.0 else p
     return p, inside
 
 

@@ -1,14 +1,14 @@
-"""A sweep over the touches of deep trees [sweeps.py] in O(bodies + touches): by a walk along the tree.
+"""A Gauss-Seidel sweep over the touches of deep trees [sweeps.py] in O(bodies + touches): by a walk along the tree.
 
-Bodies are visited parents first, and their touches renewed, one after the other. What impulses that changed have done
-to the velocity of a body is known when the walk comes to it:
+Bodies are visited parents first, and their touches are solved one after the other. When the walk reaches a body, the
+effect of all changes of impulses so far on its velocity is known:
 
-    G = psi^T (G + L F of its parent)       by impulses outside of what hangs on it; F: those on the parent, and passed
-    V + G, and L J^T change                 on from what hangs on it and was visited; psi^T: as in passes.py, with x
+    G = psi^T (G + L F of its parent)       by impulses outside its subtree; F: impulses on the parent, with those
+    V + G, and L J^T change                 passed on from subtrees that were visited; psi^T: as in passes.py, with x
 
-The impulse of a limit moves its body by `turn`, which then is part of G. A touch between two bodies is renewed at the
-one that comes later, with the velocity that the other had when it was visited. A pass then makes all velocities what
-they are.
+The impulse of a limit moves its body by `turn`, which becomes part of G. A touch between two bodies is solved at the
+one that is visited later, with the velocity that the other had when it was visited. A pass [passes.py] then makes all
+velocities consistent.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from supple.spatial.compiler import helper, part
 
 @helper
 def renewed(scene, touch):
-    """The impulse of one touch, with all others as they are."""
+    """The new impulse of one touch, all others being fixed."""
     lam, W = touch.lam, stronger(touch.W, PROX)
-    if touch.W.xx <= 0.0:  # nothing that could move
+    if touch.W.xx <= 0.0:  # nothing can move
         return lam
     u = touch.free + answer(scene, touch)
     rubs = lam.y * lam.y + lam.z * lam.z
@@ -38,7 +38,7 @@ def renewed(scene, touch):
 
 @helper
 def change_of(scene, touch, pushing, h, least):
-    """Renews the impulse of a touch, or its push against overlap. Returns by how much it changed."""
+    """Updates the impulse of a touch, or its push against overlap. Returns its change."""
     if pushing:
         more = further(scene, touch, h, least)
         touch.push += more
@@ -51,7 +51,7 @@ def change_of(scene, touch, pushing, h, least):
 
 @helper
 def climb(T, at, to):
-    """Passes on what was done to bodies below `to`."""
+    """Passes impulses on bodies up the tree, from `at` to `to`."""
     while at != to and at >= 0:
         body = T.bodies[at]
         if body.parent >= 0:
@@ -65,7 +65,7 @@ def climb(T, at, to):
 
 @helper
 def follow(T, body):
-    """G of a body, by which it moves, as its joint does."""
+    """G of a body; V of the body and x of its joint change by it."""
     o = Vec3(0.0, 0.0, 0.0)
     V = Motion(o, o)
     if body.parent >= 0:
@@ -80,7 +80,7 @@ def follow(T, body):
 
 @helper
 def push_at(scene, b, touch, c):
-    """A change of impulse at the body that is visited."""
+    """Applies a change of impulse at the body that is visited."""
     T, body = scene.deep, scene.deep.bodies[b]
     if touch.kind == LIMIT:
         dof, x = T.dofs[touch.a], touch.n.x * c.x
@@ -97,8 +97,8 @@ def push_at(scene, b, touch, c):
 
 @part
 def walk(scene, pushing, h, least):
-    """Renews all touches of the present island: their impulses, or their pushes [opening.py]; velocities are not those
-    of the impulses then. Returns the largest change along a normal, times W."""
+    """Updates all touches of the current island: their impulses or, if `pushing`, their pushes [opening.py]. Velocities
+    are not consistent with impulses afterwards. Returns the largest change along a normal, times W."""
     T, at, most = scene.deep, -1, 0.0
     for i in range(T.low, T.high):
         b = T.order[i]

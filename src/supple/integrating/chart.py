@@ -47,42 +47,54 @@ def move_into(m, q, v, h, out):
 
 
 @helper
+def point_joint(m, b, q, x, out):
+    """The same as point_into, of the joint of body b."""
+    kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
+    if kind == BALL:
+        turn_quaternion(q, k, triple(x, j), out)
+    elif kind == FREE:
+        set_triple(out, k, triple(q, k) + triple(x, j))
+        turn_quaternion(q, k + 3, triple(x, j + 3), out)
+    elif kind == PLANAR:
+        out[k] = q[k] + x[j]
+        out[k + 1] = q[k + 1] + x[j + 1]
+        turn_planar(q, k + 2, x[j + 2], out)
+    else:
+        for i in range(DOF[kind]):
+            out[k + i] = q[k + i] + x[j + i]
+
+
+@helper
 def point_into(m, q, x, out):
     """out = the position at x in the chart about q. out may be q itself."""
     for b in range(m.n):
-        kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
-        if kind == BALL:
-            turn_quaternion(q, k, triple(x, j), out)
-        elif kind == FREE:
-            set_triple(out, k, triple(q, k) + triple(x, j))
-            turn_quaternion(q, k + 3, triple(x, j + 3), out)
-        elif kind == PLANAR:
-            out[k] = q[k] + x[j]
-            out[k + 1] = q[k + 1] + x[j + 1]
-            turn_planar(q, k + 2, x[j + 2], out)
-        else:
-            for i in range(DOF[kind]):
-                out[k + i] = q[k + i] + x[j + i]
+        point_joint(m, b, q, x, out)
+
+
+@helper
+def rate_joint(m, b, x, q, v, out):
+    """The same as rate_into, of the joint of body b."""
+    kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
+    if kind == BALL:
+        set_triple(out, j, right_inverse(triple(x, j), triple(v, j)))
+    elif kind == FREE:
+        set_triple(out, j, rotation_at(q, k + 3) @ triple(v, j))
+        set_triple(out, j + 3, right_inverse(triple(x, j + 3), triple(v, j + 3)))
+    elif kind == PLANAR:
+        c, s = q[k + 2], q[k + 3]
+        out[j] = c * v[j] - s * v[j + 1]
+        out[j + 1] = s * v[j] + c * v[j + 1]
+        out[j + 2] = v[j + 2]
+    else:
+        for i in range(DOF[kind]):
+            out[j + i] = v[j + i]
 
 
 @helper
 def rate_into(m, x, q, v, out):
     """out = dx/dt at x, where the position is q and its velocity v."""
     for b in range(m.n):
-        kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
-        if kind == BALL:
-            set_triple(out, j, right_inverse(triple(x, j), triple(v, j)))
-        elif kind == FREE:
-            set_triple(out, j, rotation_at(q, k + 3) @ triple(v, j))
-            set_triple(out, j + 3, right_inverse(triple(x, j + 3), triple(v, j + 3)))
-        elif kind == PLANAR:
-            c, s = q[k + 2], q[k + 3]
-            out[j] = c * v[j] - s * v[j + 1]
-            out[j + 1] = s * v[j] + c * v[j + 1]
-            out[j + 2] = v[j + 2]
-        else:
-            for i in range(DOF[kind]):
-                out[j + i] = v[j + i]
+        rate_joint(m, b, x, q, v, out)
 
 
 _vector = types.float64[::1]

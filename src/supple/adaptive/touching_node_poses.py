@@ -1,5 +1,5 @@
-"""The places of nodes and shapes of a hybrid body on its reduced bodies: the same as long as the same joints are
-active."""
+"""Poses of nodes and shapes of a hybrid body in the frames of its reduced bodies: they change only with the active
+joints."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from supple.spatial.compiler import helper
 
 
 @helper
-def world_of(hybrid, i):
-    """The place of node i in the world; on its reduced body it is known."""
+def world_pose(hybrid, i):
+    """The pose of node i in the world; the one in its reduced body is known."""
     touching = touching_of(hybrid)
-    R, r = pose_at(hybrid.world, touching.part[i])
+    R, r = pose_at(hybrid.world, touching.reduced_body[i])
     S, s = pose_at(touching.within, i)
     return compose(R, r, S, s)
 
 
 @helper
-def place_seen(hybrid):
-    """The nodes of the region and its front."""
+def place_region(hybrid):
+    """Places the nodes of the region and its rigid front."""
     touching = touching_of(hybrid)
     for k in range(hybrid.n_seen):
         i = hybrid.seen[k]
         R, r = pose_at(hybrid.piece_pose, i)
         set_pose(touching.within, i, R, r)
-        touching.part[i], touching.stamps[i] = hybrid.piece[i], touching.formed
+        touching.reduced_body[i], touching.stamps[i] = hybrid.piece[i], touching.formed
 
 
 @helper
 def place_node(hybrid, i):
-    """Node i, where the node above is placed."""
+    """Places node i; its parent node is placed."""
     body, tree, touching = hybrid.body, hybrid.body.tree, touching_of(hybrid)
     if touching.stamps[i] == touching.formed:
         return
@@ -47,12 +47,12 @@ def place_node(hybrid, i):
         S, s = beyond_joint(tree, j, body.q, S, s)
         R, r = compose(R, r, S, s)
     set_pose(touching.within, i, R, r)
-    touching.part[i], touching.stamps[i] = touching.part[up], touching.formed
+    touching.reduced_body[i], touching.stamps[i] = touching.reduced_body[up], touching.formed
 
 
 @helper
 def place_path(hybrid, i):
-    """Node i, and those above it as far as they are not placed."""
+    """Places node i, and those above it that are not placed yet."""
     tree, touching, n = hybrid.body.tree, touching_of(hybrid), 0
     while touching.stamps[i] != touching.formed:
         touching.stack[n] = i
@@ -62,8 +62,8 @@ def place_path(hybrid, i):
 
 
 @helper
-def note_shape(hybrid, s):
-    """Where shape s is on its reduced body; its leaf is placed."""
+def list_shape(hybrid, s):
+    """Adds shape s to the listed shapes, with its pose in its reduced body; its LEAF is placed."""
     touching = touching_of(hybrid)
     if touching.shape_stamps[s] == touching.stamp:
         return
@@ -73,8 +73,8 @@ def note_shape(hybrid, s):
         leaf = hybrid.body.tree.leaf_of[home.body]
         R, r = pose_at(touching.within, leaf)
         shape.R, shape.p = compose(R, r, home.R, home.p)
-        shape.body = touching.part[leaf] - 1
-    noted = touching.noted[touching.n_noted]
-    noted.shape, noted.body, noted.far = s, shape.body, norm(shape.p) + norm(shape.box)
-    touching.n_noted += 1
+        shape.body = touching.reduced_body[leaf] - 1
+    listed = touching.listed_shapes[touching.n_listed_shapes]
+    listed.shape, listed.body, listed.far = s, shape.body, norm(shape.p) + norm(shape.box)
+    touching.n_listed_shapes += 1
     place_shape(touching.scene, shape, 0.0, 0.0)
