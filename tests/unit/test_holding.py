@@ -22,14 +22,14 @@ from supple.contact.judging import DEEPEST
 from supple.contact.outcomes import DONE, RELAXED, UNSOLVED, words_for_unsolved
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
-from tests.random_scenes import scene
 from tests.touching import Floats, jammed
 
 DT = 2e-3
 FRICTION = 0.8
-#: Seeds and sizes: of scenes that are solved in several parts, and of one that not even convex problems solve, by a
-#: little.
-SOLVED, MISSED = ((9, 3, 30), (12, 3, 30)), (47, 15, 180)
+#: Seeds and sizes of scenes that are solved in several parts.
+SOLVED = (9, 3, 30), (12, 3, 30)
+#: With one sweep, and one convex problem where that is not enough, touches that slide miss the law.
+HASTY = Contacts(sweeps=1)
 
 
 def fault(W: Floats, lam: Floats, u: Floats) -> float:
@@ -96,18 +96,18 @@ def test_steps_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> No
 
 
 def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    model, v = jammed(*MISSED)
+    model, v = jammed(*SOLVED[0])
     with caplog.at_level(logging.WARNING, "supple"):
-        r = simulate(model, None, v, dt=DT, duration=5 * DT, method="adaptive", active=0, contacts=True)
+        r = simulate(model, None, v, dt=DT, duration=5 * DT, method="adaptive", active=0, contacts=HASTY)
     faults = r.about["contact_faults"]
-    assert faults["relaxed"] > 0 and 0.0 < faults["fault"] < 1e-6 and faults["rough"] == 0
+    assert faults["relaxed"] > 0 and 1e-4 < faults["fault"] < 1.0 and faults["rough"] == 0
     assert [f"{faults['fault']:.2g} m/s" in x.getMessage() for x in caplog.records] == [True]
     console = Console(record=True, width=200)
     _say_done(console, r, None)
     assert all("violating the contact law" in said for said in (repr(r), r._repr_html_(), console.export_text()))
-    body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
+    body = AdaptiveDynamics(model, None, v, active=0, contacts=HASTY)
     body.step(DT)
-    twin = AdaptiveDynamics(model, body.q, body.v, active=0, contacts=True)
+    twin = AdaptiveDynamics(model, body.q, body.v, active=0, contacts=HASTY)
     caplog.clear()
     twin.restore(body.save())
     twin.step(DT)
@@ -130,21 +130,26 @@ def test_an_exact_run_finds_such_forces_or_refuses() -> None:
     assert e.value.state is not None and e.value.state.time == 0.0
 
 
-@pytest.mark.parametrize(("number", "how"), [(823, {}), (644, {"method": "adaptive", "active": 2})])
-def test_parts_that_stand_although_they_are_rough_are_reported(
-    number: int, how: dict[str, Any], tmp_path: Path
-) -> None:
-    """Scenes whose shapes overlap, or whose energy grows, by more than they may, however short the parts of their steps
-    are."""
-    model, q, v, dt = scene(0, number)
-    r = simulate(model, q, v, dt=dt, duration=40 * dt, contacts=True, **how)
+@pytest.mark.parametrize("how", [{}, {"method": "adaptive", "active": 2}])
+def test_parts_that_stand_although_they_are_rough_are_reported(how: dict[str, Any], tmp_path: Path) -> None:
+    """Beside a ball that lies on the floor, a double pendulum turns by radians in the shortest parts of a step: its
+    energy grows by more than it may."""
+    b, like = ModelBuilder("pendulum beside a ball"), {"mass": 1.0, "inertia": [0.01] * 3}
+    b.add_body("ball", joint="free", **like)
+    b.add_shape("ball", "sphere", [0.1])
+    b.add_body("upper", joint="revolute", axis=[0, 1, 0], position=[0, 0, 3], **like)
+    b.add_body("lower", "upper", joint="revolute", axis=[0, 1, 0], position=[0, 0, -0.5], com=[0, 0, -0.3], **like)
+    model = b.build()
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[2], q[-1], v[-2:] = 0.1, 1.0, (1e4, -2e4)
+    given: Any = {"dt": DT, "contacts": Contacts(ground=0.0), "check_energy": False, **how}
+    r = simulate(model, q, v, duration=40 * DT, **given)
     faults = r.about["contact_faults"]
-    assert faults["rough"] > 0 and faults["relaxed"] == 0
-    assert faults["overlap"] > DEEPEST or faults["energy"] > 0.0
+    assert faults["rough"] > 10 and faults["relaxed"] == 0 and faults["energy"] > 1e-4
     assert "above tolerance" in repr(r)
-    path = tmp_path / "scene.h5"
-    simulate(model, q, v, dt=dt, duration=36 * dt, contacts=True, record=path, **how).close()
-    again = simulate(model, q, v, dt=dt, duration=40 * dt, contacts=True, record=path, resume=True, **how)
+    path = tmp_path / "run.h5"
+    simulate(model, q, v, duration=36 * DT, record=path, **given).close()
+    again = simulate(model, q, v, duration=40 * DT, record=path, resume=True, **given)
     assert again.about["contact_faults"] == faults and again.contact_faults == r.contact_faults
     again.close()
 

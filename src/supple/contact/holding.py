@@ -76,13 +76,14 @@ def take_safe(scene):
 
 
 @part
-def from_convex(scene, enough, tolerance):
-    """Impulses of the present island, whose equations have room, until the worst fault is below the tolerance. Returns
-    that of the best, which they are then, NOT_FOUND if none of the problems was solved; and the number of steps."""
+def from_convex(scene, enough, tolerance, most):
+    """Impulses of the present island, whose equations have room, until the worst fault is below the tolerance, by at
+    most so many problems. Returns that of the best, which they are then, NOT_FOUND if none of the problems was solved;
+    and the number of steps."""
     soften(scene, 0.0)
     hold_none(scene)
     steps, least = 0, NOT_FOUND
-    for k in range(1, ROUNDS + 1):
+    for k in range(1, min(ROUNDS, most) + 1):
         begin_inside(scene, 1e300)
         left, more = find_way(scene, enough, tolerance, 1e300, 0.0, True)
         steps += more

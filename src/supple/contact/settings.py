@@ -46,7 +46,8 @@ class Contacts:
     apart: pairs of names, of bodies or shapes, that never touch.
     limits: also enforce joint limits, by the same solver.
     tolerance: of the contact law, relative to the relative velocities; solvers aim at a hundredth of it. sweeps: the
-    maximum number of Gauss-Seidel sweeps before a step is halved. overlap: metres of overlap that are not removed.
+    maximum number of Gauss-Seidel sweeps before a step is halved, and of convex problems after that. overlap: metres of
+    overlap that are not removed.
     sleep: in adaptive dynamics, characters slower than this for a quarter of a second fall asleep: in m/s, the root of
     twice their kinetic energy per mass; 0 disables sleep.
     """

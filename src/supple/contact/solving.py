@@ -48,9 +48,10 @@ def tolerance_of(scene, relative, slow):
     types.float64(Scene.type, types.int64, types.float64, types.float64, types.int64), "impulses of touches", effort=2
 )
 def solve_touches(scene, most, relative, slow, last):
-    """Impulses of all touches that are active and not settled, beginning with those that they have. relative, slow: the
-    tolerance, relative to the velocities of an island and to the velocity `slow`. last: whether convex problems are
-    tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the worst fault,
+    """Impulses of all touches that are active and not settled, beginning with those that they have. most: how many
+    sweeps, or convex problems, an island may take. relative, slow: the tolerance, relative to the velocities of an
+    island and to the velocity `slow`. last: whether convex problems are tried, too; what they leave is a fault, but
+    keeps all else of the law [holding.py]. Returns the worst fault,
     relative to the tolerance, and -1 if there is no room for the equations [blocks.py]; scene.left is the worst fault
     in m/s, scene.done is how many sweeps and steps the slowest island took."""
     worst, n = 0.0, find_islands(scene)
@@ -97,7 +98,7 @@ def solve_touches(scene, most, relative, slow, last):
         if last and not x <= tolerance:
             if not is_deep(scene) and not find_pattern(scene, True):
                 return -1.0
-            x, more = from_convex(scene, enough, tolerance)
+            x, more = from_convex(scene, enough, tolerance, most)
             done += more
         scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
         worst = x / tolerance if not x / tolerance <= worst else worst
