@@ -26,8 +26,8 @@ from supple.adaptive.steps import DONE, close
 from supple.adaptive.touching_memory import touching_of
 from supple.contact.islands import set_of
 from supple.contact.loop_basis import add_loop, add_relations, add_to_basis, alone, begin_basis, component
-from supple.contact.loop_projection import keep_closed, project_rows
-from supple.contact.rows import lift_pair, make_rows
+from supple.contact.loop_projection import keep_closed
+from supple.contact.rows import lift_pair
 from supple.exact.row_elimination import SIX
 from supple.exact.row_scales import CANCELLED
 from supple.integrating.projecting import CLOSED
@@ -187,16 +187,6 @@ def hold_closed(hybrid, at_end):
     _, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     keep_closed(touching.mechanisms, touching.scene, x.work, touching.end if at_end else x.half, touching.dv)
-
-
-@helper
-def rows_of_touches(hybrid, work):
-    """The rows of all touches, projected so that loops stay closed. Returns whether there was enough memory."""
-    touching = touching_of(hybrid)
-    scene, M = touching.scene, touching.mechanisms
-    if hybrid.n_loop_rows == 0:
-        return make_rows(scene, work, touching.owner)
-    return M.found and make_rows(scene, work, touching.owner) and project_rows(M, scene)
 
 
 # --- after a part -----------------------------------------------------------------------------------------------------

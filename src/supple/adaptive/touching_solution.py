@@ -19,7 +19,6 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_finishing import copy_v
 from supple.adaptive.touching_joint_forces import line_through_beginning, reline, restore_armatures
 from supple.adaptive.touching_judging import work_of_forces
-from supple.adaptive.touching_loops import rows_of_touches
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import join_active_limits
 from supple.adaptive.touching_velocities import (
@@ -34,6 +33,7 @@ from supple.contact.bouncing import STRIKES_MOST, bounce_here, may_bounce, until
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import SLOWEST, body_motions, prepare_touches
 from supple.contact.loop_basis import alone
+from supple.contact.loop_projection import make_closed_rows
 from supple.contact.memory import LIMIT as TO_LIMIT
 from supple.contact.outcomes import (
     DONE,
@@ -87,8 +87,9 @@ def leave_out_stuck(scene, work):
 
 @helper
 def rows_at(hybrid, scene, work):
-    """The rows of all touches, projected so that loops stay closed. Returns whether there was enough memory."""
-    if not rows_of_touches(hybrid, work):
+    """The rows of all touches. Returns whether there was enough memory."""
+    touching = touching_of(hybrid)
+    if not make_closed_rows(touching.mechanisms, scene, work, touching.owner, hybrid.n_loop_rows > 0):
         return False
     leave_out_stuck(scene, work)
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from supple.contact.rows import add_changes, respond_alone
+from supple.contact.rows import add_changes, make_rows, respond_alone
 from supple.exact.motion import joint_of, zero_vec
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.algebra import Motion, Prismatic, Revolute, Vec3, shift_motion
@@ -156,3 +156,12 @@ def project_rows(M, scene):
             put_entries(M, scene, other, at)
         respond_alone(scene, touch)
     return True
+
+
+@helper
+def make_closed_rows(M, scene, work, owner, looped):
+    """The rows of all touches; looped: whether there are loops, for which they are projected. Returns whether there was
+    enough memory."""
+    if not looped:
+        return make_rows(scene, work, owner)
+    return M.found and make_rows(scene, work, owner) and project_rows(M, scene)

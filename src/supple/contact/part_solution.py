@@ -20,7 +20,7 @@ from supple.contact.landing import (
     prepare_touches,
     velocities_by_impacts,
 )
-from supple.contact.loop_projection import project_rows
+from supple.contact.loop_projection import make_closed_rows
 from supple.contact.outcomes import (
     DONE,
     MORE_ENTRIES,
@@ -33,7 +33,7 @@ from supple.contact.outcomes import (
 from supple.contact.overlap import push_apart
 from supple.contact.part_length import SHARE
 from supple.contact.points import norm
-from supple.contact.rows import add_changes, add_rows, make_rows
+from supple.contact.rows import add_changes, add_rows
 from supple.contact.solving import solve_touches
 from supple.contact.striking import find_struck
 from supple.exact.aba import aba_scratch
@@ -68,11 +68,9 @@ def line_through_beginning(implicit):
 
 @helper
 def rows_at(landing, work):
-    """The rows of all touches, projected so that loops stay closed. Returns whether there was enough memory."""
-    scene, M = landing.scene, landing.mechanisms
-    if M.n == 0:
-        return make_rows(scene, work, landing.owner)
-    return M.found and make_rows(scene, work, landing.owner) and project_rows(M, scene)
+    """The rows of all touches. Returns whether there was enough memory."""
+    M = landing.mechanisms
+    return make_closed_rows(M, landing.scene, work, landing.owner, M.n > 0)
 
 
 # --- impulses ---------------------------------------------------------------------------------------------------------
