@@ -7,109 +7,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 import supple
 from supple import scenes
 from supple.drawing import BLUE, GREY, INK, ORANGE, new_figure
 from supple.scenes.walker_by_contact import footfalls
+from supple.viewing.movie import Wanted, drawn, nothing
+from supple.viewing.timeline import Timeline
 
-TILES = 6  #: of a floor, from its middle to its edge
 PICTURES = Path(__file__).parents[1] / "pictures"
-#: By scene: its parameters, times that are drawn, seconds of the run, where it is seen from (turn, height), and what of
-#: the picture's plane is drawn.
+COLOURS = 128  #: of a strip of pictures
+#: By scene: its parameters, times that are drawn, where it is seen from, and the size of each picture.
 DRAWN: dict[str, Any] = {
-    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.6, 5.0), (0.5, 0.35), (-4.7, 4.7, -1.9, 3.3)),
-    "pile": ({}, (0.0, 0.5, 1.0, 5.0), (0.5, 0.3), (-1.5, 1.5, -0.6, 4.9)),
-    "rope": ({}, (0.0, 0.3, 0.7, 3.0), (0.25, 0.15), (-0.3, 4.9, -0.5, 1.6)),
-    "standing-robot": ({}, (0.0, 0.1, 3.0), (0.9, 0.15), (-0.6, 0.6, -0.2, 1.5)),
+    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.6, 5.0), "-3.4,-7.2,4.6:2.7,-0.3,0.5", (560, 380)),
+    "pile": ({}, (0.0, 0.5, 1.0, 5.0), "-3.4,-6.6,3.4:0,0.2,2.2", (340, 500)),
+    "rope": ({}, (0.0, 0.3, 0.7, 3.0), "1.9,-4.9,1.7:0.45,0,0.66", (500, 290)),
+    "standing-robot": ({}, (0.0, 0.1, 3.0), "1.7,-1.7,1.1:0,0,0.62", (420, 480)),
 }
 
 
-def seen_from(turn: float, height: float) -> np.ndarray:
-    """Rows: to the right, up in the picture, and towards the eye."""
-    to_eye = np.array([-np.sin(turn) * np.cos(height), -np.cos(turn) * np.cos(height), np.sin(height)])
-    right = np.cross([0.0, 0.0, 1.0], to_eye)
-    right /= np.linalg.norm(right)
-    return np.stack([right, np.cross(to_eye, right), to_eye])
-
-
-def outline(points: np.ndarray) -> np.ndarray:
-    """The convex hull of points in a plane, counterclockwise [Andrew 1979]."""
-    order = points[np.lexsort(points.T[::-1])]
-    halves = []
-    for some in (order, order[::-1]):
-        half: list[np.ndarray] = []
-        for p in some:
-            while len(half) > 1:
-                a, b = half[-1] - half[-2], p - half[-2]
-                if a[0] * b[1] - a[1] * b[0] > 0:
-                    break
-                half.pop()
-            half.append(p)
-        halves += half[:-1]
-    return np.array(halves)
-
-
-def corners(shape: supple.Shape) -> np.ndarray:
-    """Points of a shape, in its frame, whose hull it looks like."""
-    round_ = np.linspace(0.0, 2 * np.pi, 17)[:-1]
-    if shape.kind == "box":
-        signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(-1, 3)
-        return 0.5 * signs * np.array(shape.size)
-    r, half = shape.size[0], 0.5 * shape.size[1] if shape.kind == "capsule" else 0.0
-    ball = [
-        (r * np.cos(a) * np.cos(b), r * np.sin(a) * np.cos(b), r * np.sin(b))
-        for a in round_ for b in np.linspace(-np.pi / 2, np.pi / 2, 9)
-    ]  # fmt: skip
-    return np.concatenate([np.array(ball) + (0.0, 0.0, z) for z in (-half, half)])
-
-
-def draw(axes: Any, scene: scenes.Scene, q: np.ndarray, active: set[int], view: np.ndarray) -> None:
-    at = supple.poses(scene.model, q)
-    drawn = []
-    for x in scene.model.shape_list:
-        R, p = (at.rotation[x.body], at.position[x.body]) if x.body >= 0 else (np.eye(3), np.zeros(3))
-        points = (p + (corners(x) @ x.rotation.T + x.position) @ R.T) @ view.T
-        drawn.append((points[:, 2].mean(), outline(points[:, :2]), x.body))
-    for _, hull, body in sorted(drawn, key=lambda x: x[0]):
-        colour = GREY if body < 0 else ORANGE if body in active else BLUE
-        axes.fill(*hull.T, facecolor=colour, edgecolor=INK, lw=0.3)
-
-
-def draw_floor(axes: Any, middle: np.ndarray, height: float, wide: float, view: np.ndarray) -> None:
-    """A chequered floor about a point, as wide as the picture."""
-    tile = wide / 2 / TILES
-    square = tile * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    for i in range(-TILES, TILES):
-        for k in range(-TILES, TILES):
-            at = np.column_stack([middle + square + (i * tile, k * tile), np.full(4, height)])
-            axes.fill(*(at @ view.T)[:, :2].T, color="0.9" if (i + k) % 2 else "0.95", lw=0)
-
-
 def picture(name: str) -> None:
-    given, times, seen, window = DRAWN[name]
+    """A scene at some times, side by side, as movies show it."""
+    given, times, camera, (wide, high) = DRAWN[name]
     scene = scenes.NAMES[name](**given)
-    view, adaptive = seen_from(*seen), scene.method == "adaptive"
-    how = {"method": "adaptive", **scene.adaptive} if adaptive else {}
+    how: dict[str, Any] = {"method": "adaptive", **scene.adaptive} if scene.method == "adaptive" else {}
     r = supple.simulate(
         scene.model, scene.q0, duration=times[-1], dt=scene.dt, every=5, forces=scene.all_forces(),
         contacts=scene.contacts, **how,
     )  # fmt: skip
-    wide, high = window[1] - window[0], window[3] - window[2]
-    figure = new_figure(11.0, 11.0 / len(times) * high / wide + 0.3)
-    for time, axes in zip(times, figure.subplots(1, len(times))):
-        i = round(time / (5 * scene.dt))
-        moving = r[i].active_joints
-        active = set() if moving is None else set(moving.tolist())
-        middle = scene.q0[scene.model.q_index[scene.model.parent < 0][:, None] + np.arange(2)].mean(axis=0)
-        shift = np.append(middle, 0.0) @ view.T
-        draw_floor(axes, supple.poses(scene.model, scene.q0).position[:, :2].mean(axis=0), r.ground[3], wide, view)
-        draw(axes, scene, r.q[i], active, view)
-        axes.set(xlim=np.add(window[:2], shift[0]), ylim=np.add(window[2:], shift[1]), aspect="equal")
-        axes.set_title(f"{time:g} s")
-        axes.axis("off")
-        print(name, time, "overlap at most", max((-c.gap for c in r.contacts(i)), default=0.0))
-    figure.savefig(PICTURES / f"contact-{name}.png", dpi=110)
+    frames = [round(time / (5 * scene.dt)) for time in times]
+    for i in frames:
+        print(name, r.times[i], "overlap at most", max((-c.gap for c in r.contacts(i)), default=0.0))
+    strip, wanted = Image.new("RGB", (wide * len(times), high)), Wanted(size=(wide, high), camera=camera)
+    for k, each in enumerate(drawn(Timeline(r), frames, wanted, scene.drawn_rods, nothing)):
+        strip.paste(each, (k * wide, 0))
+    strip.quantize(COLOURS).save(PICTURES / f"contact-{name}.png", optimize=True)
 
 
 def legs(r: supple.Result, i: int) -> np.ndarray:

@@ -29,7 +29,7 @@ class Contact:
     gap: float  #: between their surfaces; negative where they overlap
     point: Floats
     normal: Floats  #: from the other shape to the first
-    force: Floats  #: on the first shape, averaged over the step; the opposite force acts on the other
+    force: Floats  #: on the first shape, averaged over the step, the opposite acts on the other [sharing.py]
     slip: Floats  #: velocity of the first shape relative to the other, across the normal
 
     @property

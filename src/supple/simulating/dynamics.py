@@ -97,6 +97,11 @@ class Dynamics(Pointing):
         """Whether each shape of the room is fixed to the world."""
         return np.array([x.body < 0 for x in self.room.shapes], dtype=bool)
 
+    @cached_property
+    def friction(self) -> Floats:
+        """The coefficient of friction of each shape of the room, negative where none is given."""
+        return np.array(self.room.scene.shapes["friction"])
+
     def closed(self, time: float, state: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         """q and v with loops closed, if there are any."""
         return state if self._closing is None else self._closing(time, state)

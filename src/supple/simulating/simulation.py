@@ -37,6 +37,7 @@ from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.marching import march
 from supple.simulating.names import progress_unit, when
+from supple.simulating.sharing import share_evenly
 from supple.simulating.starting import first_position
 from supple.simulating.state import State, checked_state
 from supple.simulating.stiffness import Stiffness, stiffest
@@ -537,7 +538,7 @@ class Simulation:
             forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
             return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
         if piece.touches is not None:
-            piece.touches = [world_last(rows, f.fixed_shapes) for rows in piece.touches]
+            piece.touches = share_evenly([world_last(rows, f.fixed_shapes) for rows in piece.touches], f.friction)
         kinetic, potential = f.energies(piece.q, piece.v)
         states = piece.times, piece.q, piece.v, piece.touches, piece.limits
         wrenches = f.joint_wrenches(*states) if self.joint_wrenches else None
