@@ -275,6 +275,50 @@ def test_links_that_stray_from_their_own_tree_meet_the_ground(seed: int) -> None
     assert strays > 3 and found > 100
 
 
+def blocks_apart(count: int, gravity: float, seed: int, apart: float, speed: float) -> tuple[Model, Floats, Floats]:
+    """Free blocks in rows along x, with random velocities."""
+    rng, b = np.random.default_rng(seed), ModelBuilder("blocks", gravity=(0.0, 0.0, -gravity))
+    for k in range(count):
+        b.add_body(f"block{k}", joint="free", mass=1.0, inertia=(0.002, 0.003, 0.004))
+        b.add_shape(f"block{k}", "box", (0.1, 0.1, 0.1))
+    model = b.build()
+    q, v = model.neutral(), np.zeros(model.nv)
+    for k in range(count):
+        q[7 * k : 7 * k + 3] = apart * (k % 8), apart * (k // 8), 5.0
+        v[6 * k : 6 * k + 6] = speed * rng.normal(size=6)
+    return model, q, v
+
+
+@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize(("gravity", "speed"), [(0.0, 3.0), (0.0, 10.0), (G, 30.0)])
+def test_copies_go_on_alike_where_bodies_fly_apart(gravity: float, speed: float, every: int) -> None:
+    """A copy makes a list of pairs anew, from where bodies are: it has what is behind them, too, if it is near."""
+    model, q, v = blocks_apart(2, gravity, 0, 0.105, 0.3)
+    v[0], v[6] = -speed, speed
+    body, near = AdaptiveDynamics(model, q, v, active=0, contacts=True, update_every=every), 0
+    for _ in range(5):
+        twin = copy.deepcopy(body)
+        body.step(2e-3)
+        twin.step(2e-3)
+        np.testing.assert_array_equal(twin.q, body.q)
+        np.testing.assert_array_equal(twin.v, body.v)
+        near += body._hybrid.memory.touching.parts > 0
+    assert near > 0
+
+
+def test_lists_of_pairs_are_kept_where_nothing_falls() -> None:
+    """For as long as they were made for, however many bodies move."""
+    model, q, v = blocks_apart(100, 0.0, 0, 0.5, 0.5)
+    v.reshape(-1, 6)[:, 3:] = 0.0
+    body = AdaptiveDynamics(model, q, v, active=0, contacts=True, update_every=1000)
+    body.step(2e-3)
+    assert body._hybrid.touches is not None
+    touching = body._hybrid.touches.struct
+    lists, searches = touching.stamp, touching.searches
+    body.run(0.04, dt=2e-3)
+    assert touching.stamp == lists and touching.searches >= searches + 20
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_forces_do_not_drive_joints_through_limits(seed: int) -> None:
     """However fast they make a light link within a step, from where nothing is near."""

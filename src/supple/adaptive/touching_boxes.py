@@ -3,8 +3,8 @@
 whole; and one for each shape of the world, except planes and height fields.
 
 Boxes include their reach: the distance that their contents may be, within several steps, from where they would be
-halfway at their present velocity. They are valid until something is farther away than that; then its box is extended
-[touching_neighbours.py].
+halfway at their present velocity, and the distance within which touches are searched for from there, in all directions.
+They are valid until something is farther away than that; then its box is extended [touching_neighbours.py].
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def in_root_frame(hybrid, rb, at):
 @helper
 def add_box(hybrid, i, h, fall, step):
     """Adds the box of item i, a node or the body of a LEAF, which is placed. It reaches as far as its contents may move
-    in h, in which bodies fall by `fall`. step: the length of a step."""
+    in h, in which bodies fall by `fall`, and then in a step. step: its length."""
     tree, touching, volume = hybrid.body.tree, touching_of(hybrid), volume_at(hybrid, i)
     node = i if i < tree.n_nodes else i - tree.n_nodes
     rb = touching.reduced_body[node]
@@ -81,7 +81,8 @@ def add_box(hybrid, i, h, fall, step):
     box.item, box.reduced_body = i, rb
     box.c, box.far = S @ volume.c + s, norm(volume.h)
     box.here, box.extent = R @ box.c + r, norm(box.c) + box.far
-    box.at, volume.reach = box.here, reach_of(hybrid, rb, box.here, box.far, h, fall)
+    ahead = reach_of(hybrid, rb, box.here, box.far, AHEAD * step, 0.0)
+    box.at, volume.reach = box.here, reach_of(hybrid, rb, box.here, box.far, h, fall) + ahead
     box.strays = volume.strays = 0.0
     if rb > 0:
         travel = touching.travels[touching.travels[rb - 1].root]
@@ -90,8 +91,7 @@ def add_box(hybrid, i, h, fall, step):
             box.here + velocity_at(hybrid, rb, box.here) * (0.5 * h),
             in_root_frame(hybrid, rb, box.here),
         )
-        ahead = reach_of(hybrid, rb, box.here, box.far, AHEAD * step, fall)
-        box.strays = volume.strays = strays_of(hybrid, rb, box.here, box.far, h) + ahead
+        box.strays = volume.strays = strays_of(hybrid, rb, box.here, box.far, h) + ahead + fall
     halfway = norm(box.at - box.here)
     box.reach = volume.reach - halfway
     box.due, box.due_in_tree = box.reach - halfway, box.strays
@@ -143,7 +143,7 @@ def add_world(hybrid):
 @helper
 def make_boxes(hybrid, mask, h, fall, step):
     """Makes all boxes, for the region with one of the flags in `mask`. They reach as far as their contents may move in
-    h, in which bodies fall by `fall`. step: the length of a step."""
+    h, in which bodies fall by `fall`, and then in a step. step: its length."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.n_boxes = 0
     place_region(hybrid)
