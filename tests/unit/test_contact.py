@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -586,3 +587,44 @@ def test_bodies_at_rest_do_not_notice_what_moves_elsewhere(method: str) -> None:
         ends.append(simulate(model, q, v, dt=2e-3, duration=0.2, contacts=True, method=method, **how).q[-1])  # type: ignore[arg-type]
     assert np.array_equal(ends[0][:42], ends[1][:42]) and ends[1][43] > 200.0
     assert np.abs(ends[1][:42] - q[:42]).max() < 1e-9
+
+
+@pytest.mark.parametrize("method", ["aba", "adaptive"])
+def test_a_ball_bounces_as_high_whatever_moves_elsewhere(method: str) -> None:
+    """It approaches the ground by less than the tolerance of the ball that slides: that is of another island."""
+    b = ModelBuilder("balls")
+    for name, friction, restitution in (("bounces", 0.3, 0.8), ("slides", 0.0, 0.0)):
+        b.add_body(name, joint="free", mass=1.0, inertia=[1e-3] * 3)
+        b.add_shape(name, "sphere", (0.05,), friction=friction, restitution=restitution)
+    b.add_shape(None, "plane", friction=0.0)
+    model = b.build()
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[2], q[8:10] = 0.07, (5.0, 0.05)
+    how: dict[str, Any] = dict(active=[0, 1]) if method == "adaptive" else {}
+    paths = []
+    for speed in (0.0, 1e5):
+        v[6] = speed
+        paths.append(simulate(model, q, v, dt=1e-3, duration=0.15, contacts=True, method=method, **how).q[:, :7])
+    assert np.array_equal(paths[0], paths[1])
+    assert paths[1][100:, 2].max() == pytest.approx(0.05 + 0.8**2 * 0.02, abs=1e-4)
+
+
+def sunk_box(mass: float, other: Callable[[ModelBuilder], None], place: Sequence[float]) -> float:
+    """How deep a box is in the ground two steps after it began 5 mm deep. other: adds a free body, at this place."""
+    b = ModelBuilder("sunk")
+    b.add_body("box", joint="free", mass=mass, inertia=[0.01 * mass] * 3)
+    b.add_shape("box", "box", (0.2, 0.2, 0.2))
+    other(b)
+    model = b.build()
+    q = model.neutral()
+    q.reshape(-1, 7)[:, :3] = [(0.0, 0.0, 0.095), place]
+    r = simulate(model, q, dt=2e-3, duration=4e-3, contacts=Contacts(ground=0.0))
+    return float(0.1 - r.q[-1, 2])
+
+
+def test_overlap_is_removed_whatever_the_masses_of_bodies_elsewhere() -> None:
+    def speck(b: ModelBuilder) -> None:
+        b.add_body("speck", joint="free", mass=1e-10, inertia=[1e-17] * 3)
+        b.add_shape("speck", "box", (1e-3, 1e-3, 1e-3))
+
+    assert abs(sunk_box(1e4, speck, (10.0, 0.0, 5e-4))) < 2e-6

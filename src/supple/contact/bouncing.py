@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from supple.contact.impacts import CLOSED, bounce_all
+from supple.contact.islands import find_islands, touch_at
 from supple.contact.judging import share_of_bounce
 from supple.contact.landing import SLOWEST, body_motions, relative_speed
 from supple.contact.outcomes import DONE, MORE_EQUATIONS, UNSOLVED
@@ -51,17 +52,29 @@ def may_bounce(scene, bounces):
 
 
 @helper
+def share_speeds(scene):
+    """Gives all touches of an island the speed of the fastest: bounces pass velocities on from touch to touch."""
+    low = 0
+    for island in range(find_islands(scene)):
+        high, fastest = scene.ends[island], 0.0
+        for k in range(low, high):
+            fastest = max(fastest, touch_at(scene, k).speed)
+        for k in range(low, high):
+            touch = touch_at(scene, k)
+            touch.speed = fastest
+        low = high
+
+
+@helper
 def bounce_here(scene, landing, m, work, v):
     """Impacts at this instant, by rows that have been made: v is changed if there are any. landing: settings and
     statistics. Returns the outcome."""
     body_motions(scene, work, v)
-    largest = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.free = relative_speed(scene, touch, v)
-        largest = max(largest, norm(touch.free))
-    for k in range(scene.n):
-        scene.touches[k].speed = largest  # bounces pass velocities on from touch to touch
+        touch.speed = norm(touch.free)
+    share_speeds(scene)
     share = share_of_bounce(landing)
     worst, rounds = bounce_all(scene, landing.slowest, share, landing.most, landing.tolerance, SLOWEST)
     if worst < 0.0:

@@ -16,21 +16,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
 SWEEPS = 60  #: at most
-ROUNDING = 1e-12  #: of the largest W: smaller ones are treated as zero
-
-
-@helper
-def keep_small(scene):
-    """Scales the motion down if it moves a touch too far: that of bodies that cannot be moved apart is arbitrary.
-    Returns whether it is finite."""
-    largest = 0.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        largest = max(largest, abs(opened(scene, touch)))
-    if largest > 2.0 * DEEPEST:
-        for i in range(scene.n_present):
-            scene.total[scene.present[i]] *= 2.0 * DEEPEST / largest
-    return largest < 1e300
+ROUNDING = 1e-12  #: of the largest W of an island: smaller ones are treated as zero
 
 
 @helper
@@ -58,8 +44,42 @@ def move_deep(scene):
 
 
 @helper
-def push_island(scene, h, allowed, least):
+def move_again(scene):
+    """The motion of the present island, by the pushes of its touches."""
+    if is_deep(scene):
+        move_deep(scene)
+        return
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        for i in range(touch.first, touch.first + touch.count):
+            scene.total[scene.entries[i].dof] = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        for i in range(touch.first, touch.first + touch.count):
+            scene.total[scene.entries[i].dof] += scene.entries[i].y.x * touch.push
+
+
+@helper
+def keep_small(scene):
+    """Scales the motion of an island down if it moves a touch too far, to nothing if it is not finite: that of bodies
+    that cannot be moved apart is arbitrary. Others move as they would without these."""
+    farthest = 0.0
+    for k in range(scene.low, scene.high):
+        x = abs(opened(scene, touch_at(scene, k)))
+        farthest = x if not x <= farthest else farthest  # also if it is no number
+    if not farthest <= 2.0 * DEEPEST:
+        for k in range(scene.low, scene.high):
+            touch = touch_at(scene, k)
+            touch.push = touch.push * (2.0 * DEEPEST / farthest) if farthest < 1e300 else 0.0
+        move_again(scene)
+
+
+@helper
+def push_island(scene, h, allowed):
     """Sweeps over the touches of one island, until they converge."""
+    least = 0.0
+    for k in range(scene.low, scene.high):
+        least = max(least, ROUNDING * touch_at(scene, k).W.xx)
     for _ in range(SWEEPS):
         if is_deep(scene):
             change = walk(scene, True, h, least)
@@ -68,17 +88,17 @@ def push_island(scene, h, allowed, least):
             change = push_once(scene, h, least)
         if change < 0.1 * allowed:
             break
+    keep_small(scene)
 
 
 @helper
 def push_apart(scene, h, allowed):
     """The smallest motion that removes overlap, in scene.total; add_changes converts it to dq. allowed: metres of
     overlap that are not removed. Islands are those that solve_touches found. Returns whether there is any motion."""
-    deepest, least = 0.0, 0.0
+    deepest = 0.0
     for k in range(scene.n):
         scene.touches[k].push = 0.0
         deepest = max(deepest, -scene.touches[k].gap)
-        least = max(least, ROUNDING * scene.touches[k].W.xx)
     if deepest <= allowed:
         return False
     for i in range(scene.n_present):
@@ -92,5 +112,5 @@ def push_apart(scene, h, allowed):
         for k in range(scene.low, scene.high):
             deepest = max(deepest, -touch_at(scene, k).gap)
         if deepest > allowed:
-            push_island(scene, h, allowed, least)
-    return keep_small(scene)
+            push_island(scene, h, allowed)
+    return True
