@@ -609,7 +609,7 @@ def test_a_ball_bounces_as_high_whatever_moves_elsewhere(method: str) -> None:
     assert paths[1][100:, 2].max() == pytest.approx(0.05 + 0.8**2 * 0.02, abs=1e-4)
 
 
-def sunk_box(mass: float, other: Callable[[ModelBuilder], None], place: Sequence[float]) -> float:
+def sunk_box(mass: float, other: Callable[[ModelBuilder], None], place: Sequence[float], **how: Any) -> float:
     """How deep a box is in the ground two steps after it began 5 mm deep. other: adds a free body, at this place."""
     b = ModelBuilder("sunk")
     b.add_body("box", joint="free", mass=mass, inertia=[0.01 * mass] * 3)
@@ -618,7 +618,7 @@ def sunk_box(mass: float, other: Callable[[ModelBuilder], None], place: Sequence
     model = b.build()
     q = model.neutral()
     q.reshape(-1, 7)[:, :3] = [(0.0, 0.0, 0.095), place]
-    r = simulate(model, q, dt=2e-3, duration=4e-3, contacts=Contacts(ground=0.0))
+    r = simulate(model, q, dt=2e-3, duration=4e-3, contacts=Contacts(ground=0.0), **how)
     return float(0.1 - r.q[-1, 2])
 
 
@@ -628,3 +628,16 @@ def test_overlap_is_removed_whatever_the_masses_of_bodies_elsewhere() -> None:
         b.add_shape("speck", "box", (1e-3, 1e-3, 1e-3))
 
     assert abs(sunk_box(1e4, speck, (10.0, 0.0, 5e-4))) < 2e-6
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "adaptive", "active": 0}])
+def test_overlap_is_removed_whatever_is_wedged_elsewhere(how: dict[str, Any]) -> None:
+    """A box that is too wide for the gap that it is in cannot be moved out of both walls."""
+
+    def wedge(b: ModelBuilder) -> None:
+        b.add_body("wedged", joint="free", mass=1.0, inertia=[0.01] * 3)
+        b.add_shape("wedged", "box", (0.2, 0.2, 0.2), friction=0.0)
+        for x in (9.81, 10.19):
+            b.add_shape(None, "box", (0.2, 1.0, 2.0), (x, 0.0, 0.5), friction=0.0)
+
+    assert abs(sunk_box(1.0, wedge, (10.0, 0.0, 0.5), **how)) < 2e-6

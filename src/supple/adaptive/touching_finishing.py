@@ -11,10 +11,11 @@ from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, ene
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import search_placed
-from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
-from supple.contact.judging import book, energy_excess, forgive, left_to_add
+from supple.contact.finishing import APART, TRIES, move_less, too_late
+from supple.contact.judging import book, energy_excess, forgive, left_to_add, mark_deep
 from supple.contact.part_length import SHARE
 from supple.contact.striking import end_of_tree
+from supple.contact.tree_groups import find_groups, group_of
 from supple.contact.velocity_products import turn_back_joint
 from supple.integrating.chart import point_joint, rate_joint
 from supple.model.joint_poses import DOF
@@ -133,13 +134,26 @@ def energies_of_moved(hybrid, m):
 
 
 @helper
-def move_trees(hybrid, m, x, share):
-    """Moves the trees that dq moves by a share of it, and places them there."""
-    dq, first = touching_of(hybrid).dq, 0
+def group_trees(hybrid, m):
+    """Finds the groups of trees that touch each other."""
+    touching = touching_of(hybrid)
+    groups, first = touching.groups, 0
+    while first < m.n:
+        last = end_of_trees(hybrid, m, first)
+        for b in range(first, last):
+            groups.tree[b] = first
+        first = last
+    find_groups(groups, touching.scene, m.n)
+
+
+@helper
+def move_trees(hybrid, m, x):
+    """Moves the trees that dq moves, by the share of their group, and places them there."""
+    dq, groups, first = touching_of(hybrid).dq, touching_of(hybrid).groups, 0
     while first < m.n:
         last = end_of_trees(hybrid, m, first)
         if is_moved(m, dq, first, last):
-            move_bodies(hybrid, m, x, dq, share, first, last)
+            move_bodies(hybrid, m, x, dq, groups.share[group_of(groups, first)], first, last)
             if hybrid.n_loop_rows > 0:
                 place_here(hybrid)
             else:
@@ -150,7 +164,7 @@ def move_trees(hybrid, m, x, share):
 @helper
 def move_apart(hybrid, horizon):
     """Moves q by dq, which removes overlap: by as much of it as the budget of kinetic energy allows, and as makes
-    nothing else overlap. Returns the overlap that is left [too_deep]."""
+    nothing else overlap [contact/tree_groups.py]. Returns the overlap that is left [too_deep]."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, gain, lifted, depth = touching.scene, 0.0, 0.0, 0.0
@@ -158,19 +172,20 @@ def move_apart(hybrid, horizon):
     copy_v(scene, x.v, touching.dv)
     copy_q(m, x.q, touching.q0)
     allowed = left_to_add(touching, touching.budget)
-    for attempt in range(APART + 1):
-        move_trees(hybrid, m, x, 1.0 if attempt < APART else 0.0)
+    group_trees(hybrid, m)
+    for attempt in range(APART + 2):
+        move_trees(hybrid, m, x)
         now, after = energies_of_moved(hybrid, m)
         gain, lifted = now - kinetic, after - potential
-        if attempt == APART or gain <= allowed:
+        fits = gain <= allowed or attempt > APART
+        if fits:
             depth = too_deep(hybrid, horizon)
-            if attempt == APART or not depth > 0.0:
+            if not depth > 0.0 or attempt > APART:
                 break
+            mark_deep(touching.groups, scene, touching.ahead, touching.owner, m.n)
+        move_less(touching.groups, m.n, fits, gain, allowed, attempt)
         copy_q(m, touching.q0, x.q)
         copy_v(scene, touching.dv, x.v)
-        shrink = shrinks_by(gain, allowed)
-        for i in range(scene.n_present):
-            touching.dq[scene.present[i]] *= shrink
     if hybrid.n_loop_rows == 0:
         hybrid.kinetic = sum_kinetic(hybrid)  # not a difference: the next call of a run places bodies and adds up again
     touching.open = 1  # dq keeps loops closed to first order only

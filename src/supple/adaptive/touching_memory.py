@@ -25,6 +25,7 @@ from __future__ import annotations
 from supple.assembly.memory import Pose
 from supple.contact.mechanisms import Mechanisms
 from supple.contact.memory import Scene, Touch
+from supple.contact.tree_groups import TreeGroups
 from supple.exact.tables import Tables
 from supple.spatial.algebra import Mat3, Vec3
 from supple.spatial.compiler import helper
@@ -169,6 +170,7 @@ class Touching(Struct):
     searches = Integer()  # counts searches for touches
     tried = Integers()  # by shape: equal to `searches` if it is placed
     stack = Integers()  # scratch of descents along the assembly tree
+    groups = Link(TreeGroups)  # of reduced bodies
     # loops [touching_loops.py]
     mechanisms = Link(Mechanisms)
     open = Integer()  # whether the last part may have left loops open

@@ -24,6 +24,7 @@ from supple.contact.mechanisms import connected
 from supple.contact.memory import Known, Touch
 from supple.contact.room import ContactRoom, touch_rows
 from supple.contact.settings import Contacts
+from supple.contact.tree_groups import tree_groups_for
 from supple.contact.volumes import Volume
 from supple.errors import printable
 from supple.exact.kinematics import PlacedBody
@@ -115,7 +116,7 @@ class TouchesOfHybrid(Pointing):
             "boxes": Box.zeros(boxes), "swept": Swept.zeros(boxes), "begins": np.zeros(boxes),
             "sides": np.zeros(2 * boxes), "travels": Travel.zeros(n), "listed_shapes": ListedShape.zeros(shapes),
             "shape_travel": np.zeros(2 * shapes), "shape_step_travel": np.zeros(shapes), "counts": _ints(DIGITS),
-            "stack": _ints(24 * self.assembly.depth + 64),
+            "stack": _ints(24 * self.assembly.depth + 64), "groups": tree_groups_for(_ints(n)),
             **{name: _ints(nodes) for name in ("stamps", "reduced_body", "own_paths")},
             **{name: _ints(boxes) for name in ("order", "inside")},
             **{name: _ints(shapes) for name in ("shape_stamps", "tried")},

@@ -61,6 +61,7 @@ part_length        how long a part may be
 part_solution      the velocities at the end of a part
 judging            acceptance of a part, by energy and by overlap
 finishing          positions at the end of a part
+tree_groups        trees that touch each other, which overlap may keep from moving apart
 overlap            removal of overlap
 opening            the same, at one touch
 stepping           a time step

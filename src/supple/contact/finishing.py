@@ -16,17 +16,20 @@ from supple.contact.judging import (
     farthest_move,
     forgive,
     left_to_add,
+    mark_deep,
     outruns,
     too_deep,
 )
 from supple.contact.landing import move_bodies, speed_of_touch
+from supple.contact.tree_groups import find_groups, group_of, move_all_less, move_deep_less
 from supple.contact.velocity_products import turn_back
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.projecting import CLOSED, project_kernel
 from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
-APART = 3  #: attempts to move overlapping shapes apart
+APART = 3  #: attempts to move overlapping shapes apart; then groups that overlap do not move, and then none does
+LESS = 0.25  #: the factor of a motion that makes something overlap
 SINKS = 0.5  #: of the overlap allowed at the end of a part: overlap allowed where forces act ...
 SLOW = 0.01  #: m/s: ... for shapes that approach faster than this
 TRIES = 3  #: instants at which forces may act; the last of them is the beginning of the part
@@ -122,36 +125,62 @@ def move_part(landing):
 
 
 @helper
+def move_groups(landing):
+    """Moves q by dq, of each group of trees the share that is to be made; q0 is where it was [move_by]."""
+    step, rate = landing.implicit.body.step, slope_of(landing.implicit.body.step, 0)
+    m, groups = step.model, landing.groups
+    for j in range(m.nv):
+        step.x[j] = 0.0
+    for i in range(m.nq):
+        step.q0[i] = step.q[i]
+    rate_into(m, step.x, step.q, landing.dq, rate)
+    for j in range(m.nv):
+        step.x[j] = groups.share[group_of(groups, landing.owner[j])] * rate[j]
+    point_into(m, step.q0, step.x, step.q)
+    turn_back(m, step.q0, step.q, step.v)
+
+
+@helper
 def move_apart(landing, kinetic):
     """Moves q by dq, which removes overlap, or by as much of it as adds no more kinetic energy than allowed and causes
-    no other overlap. Returns the energies then; landing.depth is the largest overlap beyond tolerance [judging.py]."""
-    scene, step = landing.scene, landing.implicit.body.step
+    no other overlap [tree_groups.py]. Returns the energies then; landing.depth is the largest overlap beyond tolerance
+    [judging.py]."""
+    scene, step, groups = landing.scene, landing.implicit.body.step, landing.groups
     m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
         landing.dv[j] = step.v[j]
     allowed = left_to_add(landing, landing.spare)
-    for attempt in range(APART + 1):
-        move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
+    find_groups(groups, scene, m.n)
+    for attempt in range(APART + 2):
+        move_groups(landing)
         move_bodies(m, step.q, step.v, landing.placing)
         now, lower, _ = energies(m, scene.bodies, step.v)
-        if attempt == APART or now <= kinetic + allowed:
+        fits = now <= kinetic + allowed or attempt > APART
+        if fits:
             landing.depth = too_deep(scene, landing.ahead)
-            if attempt == APART or landing.depth == 0.0:
+            if landing.depth == 0.0 or attempt > APART:
                 break
+            mark_deep(groups, scene, landing.ahead, landing.owner, m.n)
+        move_less(groups, m.n, fits, now - kinetic, allowed, attempt)
         for i in range(m.nq):
             step.q[i] = step.q0[i]
-        shrink = shrinks_by(now - kinetic, allowed)
         for j in range(m.nv):
             step.v[j] = landing.dv[j]
-            landing.dq[j] *= shrink
     landing.spare -= now - kinetic
     return now, lower
 
 
 @helper
-def shrinks_by(gain, allowed):
-    """The factor for a motion that adds too much kinetic energy, or causes other overlap."""
-    return min(max(0.9 * allowed / gain, 0.25), 0.9) if gain > allowed else 0.25
+def move_less(groups, n, fits, gain, allowed, attempt):
+    """Reduces the share of motion of n bodies after an attempt: of all if it adds more kinetic energy than allowed,
+    otherwise (`fits`) of groups that overlap. The last but one attempt is made without these, the last without any
+    motion."""
+    if attempt == APART:
+        move_all_less(groups, n, 0.0)
+    elif fits:
+        move_deep_less(groups, n, LESS if attempt + 1 < APART else 0.0)
+    else:
+        move_all_less(groups, n, min(max(0.9 * allowed / gain, LESS), 0.9) if attempt + 1 < APART else 0.0)
 
 
 @helper

@@ -19,6 +19,7 @@ from supple.contact.finding import find_touches_again
 from supple.contact.landing import body_motions
 from supple.contact.memory import LIMIT
 from supple.contact.points import norm
+from supple.contact.tree_groups import group_of
 from supple.exact.aba import aba_scratch
 from supple.exact.motion import turned_inertia
 from supple.spatial.algebra import cross, dot, rotate_force
@@ -216,3 +217,24 @@ def deepest_of(scene, ahead):
         if -now.gap > max(deepest, allowed_of(scene, now)) and -now.gap > depth_before(scene, now):
             deepest = -now.gap
     return deepest
+
+
+@part
+def mark_deep(groups, scene, ahead, owner, n):
+    """Marks the groups that overlap too far by the touches of `ahead`: all n bodies if there are none, because some
+    touches were not found. owner: the body of every degree of freedom."""
+    found = False
+    for b in range(n):
+        groups.deep[b] = 0
+    for k in range(min(ahead.n, ahead.capacity)):
+        now = ahead.touches[k]
+        if -now.gap > allowed_of(scene, now) and -now.gap > depth_before(scene, now):
+            found = True
+            if now.kind == LIMIT:
+                groups.deep[group_of(groups, owner[now.a])] = 1
+            else:
+                for b in (now.a, now.b):
+                    if b >= 0:
+                        groups.deep[group_of(groups, b)] = 1
+    for b in range(0 if found else n):
+        groups.deep[b] = 1

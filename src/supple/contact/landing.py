@@ -15,6 +15,7 @@ from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, push_z
 from supple.contact.striking import end_of_tree
+from supple.contact.tree_groups import TreeGroups
 from supple.contact.velocity_products import bias_forces, lift_biases, turn_with
 from supple.exact.aba import aba, aba_scratch, accelerate_trees
 from supple.exact.call_kernels import Call
@@ -44,6 +45,7 @@ class Landing(Struct):
     mechanisms = Link(Mechanisms)
     closing = Link(Projection)  # closes loops, if there are any
     placing = Link(Call)
+    groups = Link(TreeGroups)
     owner = Integers()  # the body of every degree of freedom
     middle = fields.Floats()  # (nv,) velocities in the middle of a part
     q = fields.Floats()  # (nq,) where a part begins

@@ -29,6 +29,7 @@ from supple.contact.settings import Contacts
 from supple.contact.shape_tables import placed, shapes_of
 from supple.contact.spans import width_of
 from supple.contact.stepping import contact_step, look, strayed
+from supple.contact.tree_groups import tree_groups_for
 from supple.errors import ModelError
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm, HostWork
@@ -89,8 +90,8 @@ class ContactRoom(ImplicitRoom):
         self.ahead: Held = Scene.of(length=0.0, **shared)  # for the touches at the end of a part
         self.landing: Held = Landing.of(
             implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
-            placing=placing.call, owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps,
-            overlap=contacts.overlap, q=np.zeros(model.nq),
+            placing=placing.call, groups=tree_groups_for(groups), owner=model.dof_body, tolerance=contacts.tolerance,
+            most=contacts.sweeps, overlap=contacts.overlap, q=np.zeros(model.nq),
             **{name: np.zeros(model.nv) for name in ("middle", "v", "dv", "dq")},
         )  # fmt: skip
         if not model.is_tree:
