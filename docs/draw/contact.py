@@ -47,8 +47,7 @@ def main() -> None:
             axes.plot([a[0], e[0]], [a[2], e[2]], color=BLUE, lw=3.2, solid_capstyle="round")
         for c in r.contacts(i):
             if c.pressure > 0.02:
-                sign = 1.0 if c.other in ("ground", f"shape{LINKS}") else -1.0
-                d = 0.12 * sign * c.force
+                d = 0.12 * c.force
                 size = np.linalg.norm(d)
                 d = d * min(1.0, 0.35 / size)
                 axes.annotate("", c.point[[0, 2]] + d[[0, 2]], c.point[[0, 2]],

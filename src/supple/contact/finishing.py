@@ -36,17 +36,29 @@ TRIES = 3  #: instants at which forces may act; the last of them is the beginnin
 
 
 @helper
-def move_by(m, step, rate, dv, h):
-    """Moves q by dv for a time h; q0 is where it was. v keeps its direction in the world."""
+def begin_move(m, step, rate, dv):
+    """Saves q in q0, and finds the rate of coordinates about it for velocities dv."""
     for j in range(m.nv):
         step.x[j] = 0.0
     for i in range(m.nq):
         step.q0[i] = step.q[i]
     rate_into(m, step.x, step.q, dv, rate)
-    for j in range(m.nv):
-        step.x[j] = h * rate[j]
+
+
+@helper
+def end_move(m, step):
+    """Moves q to the coordinates x about q0. v keeps its direction in the world."""
     point_into(m, step.q0, step.x, step.q)
     turn_back(m, step.q0, step.q, step.v)
+
+
+@helper
+def move_by(m, step, rate, dv, h):
+    """Moves q by dv for a time h; q0 is where it was."""
+    begin_move(m, step, rate, dv)
+    for j in range(m.nv):
+        step.x[j] = h * rate[j]
+    end_move(m, step)
 
 
 @helper
@@ -126,18 +138,13 @@ def move_part(landing):
 
 @helper
 def move_groups(landing):
-    """Moves q by dq, of each group of trees the share that is to be made; q0 is where it was [move_by]."""
-    step, rate = landing.implicit.body.step, slope_of(landing.implicit.body.step, 0)
-    m, groups = step.model, landing.groups
-    for j in range(m.nv):
-        step.x[j] = 0.0
-    for i in range(m.nq):
-        step.q0[i] = step.q[i]
-    rate_into(m, step.x, step.q, landing.dq, rate)
+    """Moves q by dq, each group of trees by its share of it; q0 is where it was."""
+    step, groups = landing.implicit.body.step, landing.groups
+    m, rate = step.model, slope_of(step, 0)
+    begin_move(m, step, rate, landing.dq)
     for j in range(m.nv):
         step.x[j] = groups.share[group_of(groups, landing.owner[j])] * rate[j]
-    point_into(m, step.q0, step.x, step.q)
-    turn_back(m, step.q0, step.q, step.v)
+    end_move(m, step)
 
 
 @helper
