@@ -12,7 +12,7 @@ import pytest
 import supple
 from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Result, simulate
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.touching_search import search_touches
+from supple.adaptive.touching.search import search_touches
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from tests.touching import Floats, chains, strewn

@@ -1,4 +1,4 @@
-"""Touches that are set aside because they seem to stay open [contact/asides.py]."""
+"""Touches that are set aside because they seem to stay open [contact/steps/asides.py]."""
 
 from __future__ import annotations
 

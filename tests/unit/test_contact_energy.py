@@ -9,8 +9,8 @@ import pytest
 
 import supple
 from supple import Contacts, ModelBuilder, scenes, simulate
-from supple.contact.judging import RISE
 from supple.contact.room import ContactRoom
+from supple.contact.steps.judging import RISE
 from supple.integrating.model_law import passive_rows
 from tests.touching import chains, strewn
 from tests.unit.test_contact_loops import ring

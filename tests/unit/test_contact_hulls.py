@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from supple import Contacts, ModelBuilder, simulate
-from supple.contact.hulls import SCANNED, SECTORS, graph_of
+from supple.contact.geometry.hulls import SCANNED, SECTORS, graph_of
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from supple.model import shapes

@@ -9,8 +9,8 @@ from numba import types
 import supple
 from supple import Contacts, ModelBuilder, simulate
 from supple.contact.joint_limits import PLAY
-from supple.contact.judging import deepest_of
 from supple.contact.memory import LIMIT, Scene, Touch
+from supple.contact.steps.judging import deepest_of
 from supple.spatial.compiler import kernel
 from tests.robots import robot
 

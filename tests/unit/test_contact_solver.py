@@ -11,7 +11,7 @@ from supple.contact.blocks import blocks_for, make_room
 from supple.contact.deep import deep_for
 from supple.contact.memory import Entry, Scene, Touch
 from supple.contact.room import ContactRoom
-from supple.contact.solving import solve_touches
+from supple.contact.solvers.solving import solve_touches
 from supple.exact.tables import host_tables
 from supple.integrating.model_law import passive_rows
 

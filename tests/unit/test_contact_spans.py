@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from supple import Contacts, Model, ModelBuilder
-from supple.contact.finding import find_touches, find_touches_again
+from supple.contact.geometry.finding import find_touches, find_touches_again
+from supple.contact.geometry.spans import FEW
 from supple.contact.room import ContactRoom
-from supple.contact.spans import FEW
 from supple.integrating.joint_law import LAW
 
 

@@ -14,13 +14,13 @@ from rich.console import Console
 import supple
 from supple import AdaptiveDynamics, Contacts, ModelBuilder, SimulationError, simulate
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.touching_search import search_touches
-from supple.adaptive.touching_solution import solve_part
+from supple.adaptive.touching.search import search_touches
+from supple.adaptive.touching.solution import solve_part
 from supple.commands.run import _say_done
-from supple.contact.holding import NOT_FOUND
-from supple.contact.judging import DEEPEST
 from supple.contact.outcomes import DONE, RELAXED, UNSOLVED, words_for_unsolved
 from supple.contact.room import ContactRoom
+from supple.contact.solvers.holding import NOT_FOUND
+from supple.contact.steps.judging import DEEPEST
 from supple.integrating.joint_law import LAW
 from tests.touching import Floats, jammed
 

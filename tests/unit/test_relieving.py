@@ -1,4 +1,5 @@
-"""Impulses that are not unique: what bodies hold each other with does not grow without bound [contact/relieving.py]."""
+"""Impulses that are not unique: what bodies hold each other with does not grow without bound
+[contact/solvers/relieving.py]."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple import Contacts, Model, ModelBuilder, simulate
-from supple.contact.relieving import STRAINED
+from supple.contact.solvers.relieving import STRAINED
 from tests.touching import Floats
 
 G = 9.81

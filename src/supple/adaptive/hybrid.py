@@ -30,8 +30,8 @@ from supple.adaptive.pushes import Pushes, nodes_above
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.adaptive.settings import Settings
 from supple.adaptive.solver import tree_digits
-from supple.adaptive.touching import NOT_SOLVED, touching_run
-from supple.adaptive.touching_room import TouchesOfHybrid
+from supple.adaptive.touching.room import TouchesOfHybrid
+from supple.adaptive.touching.stepping import NOT_SOLVED, touching_run
 from supple.adaptive.whole_body import DRAWS
 from supple.assembly.tables import tree_tables
 from supple.assembly.tree import assemble

@@ -28,7 +28,7 @@ A change of forces changes V, but nothing else here: the accounts are closed bef
 removed forces could have supplied no longer exists; height is reset, and the unaccounted energy shrinks with S.
 Possible rounding errors of those forces are discarded: nothing later is of comparable size.
 
-Steps with contact are judged elsewhere [touching_judging.py]: they close the accounts, which are opened after them.
+Steps with contact are judged elsewhere [touching/judging.py]: they close the accounts, which are opened after them.
 Energy that contacts take reduces the unaccounted energy in proportion, too.
 """
 

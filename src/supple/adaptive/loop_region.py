@@ -12,7 +12,7 @@ import math
 from supple.adaptive.choose import LARGEST, go_on, is_left, joint_metric, left_over, take_first
 from supple.adaptive.heap import push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PINNED, UPDATE
-from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching.memory import touching_of
 from supple.assembly.tree import JOIN, LIGHT, SUM
 from supple.spatial.compiler import helper
 

@@ -19,7 +19,7 @@ from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
 from supple.assembly.tables import TreeTables
 from supple.assembly.tree import LEAF, LIGHT, SUM
-from supple.contact.volumes import Volume
+from supple.contact.geometry.volumes import Volume
 from supple.exact.loop_tables import groups
 from supple.integrating.push_law import PushRow
 from supple.model.model import Model
@@ -177,7 +177,7 @@ class HybridBody(Struct):
     closing = Link(HybridLoops)  # only of bodies with loops
     has_loops = Integer()
     n_loop_rows = Integer()  # those of loops between different reduced bodies
-    touching = Address()  # only of bodies that touch: a Touching [touching_memory.py]
+    touching = Address()  # only of bodies that touch: a Touching [touching/memory.py]
     has_touches = Integer()
     asleep = Integers()  # whether all characters under it sleep [sleeping.py]
     volumes = Table(Volume)  # only of bodies that touch: boxes around its shapes ...

@@ -10,7 +10,7 @@ from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, UPDATE, HybridBo
 from supple.adaptive.momenta import IMPULSE, MOMENTUM, project, velocities_of
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import settle
-from supple.adaptive.touching_volumes import settle_volume
+from supple.adaptive.touching.volumes import settle_volume
 from supple.assembly.tree import JOIN, LIGHT
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import kernel

@@ -16,14 +16,14 @@ from rich.console import Console
 from supple import scenes
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.memory import CURRENT
-from supple.adaptive.touching_search import search_touches
+from supple.adaptive.touching.search import search_touches
 from supple.bench.contact_peers import mujoco_data, mujoco_model
 from supple.bench.exact import peer
 from supple.bench.lying_chains import CHAINS, lying
 from supple.bench.measure import minima
 from supple.bench.ragdolls import WHOLE, falls
 from supple.bench.rows import Row
-from supple.contact.finding import find_touches
+from supple.contact.geometry.finding import find_touches
 from supple.contact.room import ContactRoom, Unsolved
 from supple.contact.settings import Contacts
 from supple.errors import SimulationError

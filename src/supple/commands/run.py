@@ -365,7 +365,7 @@ def _contacts_said(result: Result) -> str:
 def _began_beyond(result: Result) -> list[str]:
     """Joints that began beyond their limits, and shapes that began within each other: they are moved apart, which
     changes the energy."""
-    from supple.contact.judging import DEEPEST
+    from supple.contact.steps.judging import DEEPEST
     from supple.model.manifold import layout
     from supple.model.model import count
 

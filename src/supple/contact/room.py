@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.deep import deep_for, make_deep_room
 from supple.contact.exclusions import above_of, overlapping_in_trees, pairs_apart, roots_of, side_by_side
+from supple.contact.geometry.spans import width_of
 from supple.contact.joint_limits import limits_of
-from supple.contact.judging import DEEPEST
-from supple.contact.landing import Landing
-from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import CONTACT, LIMIT, Entry, Exerted, Known, Pairs, Scene, Span, Touch
 from supple.contact.outcomes import (
     DONE,
@@ -25,10 +23,12 @@ from supple.contact.outcomes import (
     UNSOLVED,
     words_for_unsolved,
 )
+from supple.contact.response.mechanisms import connected, mechanisms_of
 from supple.contact.settings import Contacts
 from supple.contact.shape_tables import placed, shapes_of
-from supple.contact.spans import width_of
-from supple.contact.stepping import contact_step, look, strayed
+from supple.contact.steps.judging import DEEPEST
+from supple.contact.steps.landing import Landing
+from supple.contact.steps.stepping import contact_step, look, strayed
 from supple.contact.tree_groups import tree_groups_for
 from supple.errors import ModelError
 from supple.exact.aba import ABA

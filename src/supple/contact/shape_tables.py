@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.geometry.hulls import SCANNED, graph_of
 from supple.contact.ground import ground_shape
-from supple.contact.hulls import SCANNED, graph_of
-from supple.contact.judging import DEEPEST, TINY
 from supple.contact.memory import KINDS, PLANE, PlacedShape
 from supple.contact.settings import Contacts
+from supple.contact.steps.judging import DEEPEST, TINY
 from supple.errors import ModelError
 from supple.exact.tables import host_tables
 from supple.model.model import Model, count

@@ -29,7 +29,7 @@ INSIDE = 1.0 - 1e-9  #: of the way to the rim of a cone
 
 def share_evenly(states: Sequence[Floats], friction: Floats) -> list[Floats]:
     """The rows of touches of several states [contact/room.py], with forces shared evenly. friction: coefficients by
-    shape, negative where none is given [contact/points.py]."""
+    shape, negative where none is given [contact/geometry/points.py]."""
     if not sum(map(len, states)):
         return list(states)
     rows, ends = np.concatenate(states), np.cumsum([len(x) for x in states])

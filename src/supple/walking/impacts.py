@@ -10,8 +10,8 @@ which is forward dynamics with the momentum of each body as a wrench on it. O(n)
 that close loops to the world, or to another tree, stay and exert impulses, too: the support's own is then the wrench
 of its joint in the same forward dynamics.
 
-A body that is not held (joint="free") gets an impulse lam at the point, by the law of contact/cone.py: u_n becomes
--e u_n, and friction is within its cone. With W the response of the point to impulses there, u+ = u- + W lam.
+A body that is not held (joint="free") gets an impulse lam at the point, by the law of contact/solvers/cone.py: u_n
+becomes -e u_n, and friction is within its cone. With W the response of the point to impulses there, u+ = u- + W lam.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import NotNegative, Triple, checked
-from supple.contact.blow import one_impulse
-from supple.contact.impacts import ROUNDING, SOFTER
+from supple.contact.solvers.blow import one_impulse
+from supple.contact.solvers.impacts import ROUNDING, SOFTER
 from supple.errors import SimulationError, StateError, quoted
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics

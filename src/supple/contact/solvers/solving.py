@@ -1,0 +1,105 @@
+"""Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
+method where that fails, from impulses that let everything stick where touches jam, and by convex problems where nothing
+else is left."""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.contact.islands import enter_island, find_islands, touch_at
+from supple.contact.memory import Scene
+from supple.contact.response.deep_groups import enter_group, is_deep
+from supple.contact.solvers.equations import find_pattern
+from supple.contact.solvers.holding import from_convex
+from supple.contact.solvers.interior import from_inside
+from supple.contact.solvers.jamming import from_sticking
+from supple.contact.solvers.newton import from_nearby
+from supple.contact.solvers.relieving import is_strained, relieve
+from supple.contact.solvers.sweeps import prepare_z, sweep, worst_fault
+from supple.spatial.compiler import helper, kernel
+
+MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
+FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
+NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
+FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
+AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
+
+
+@helper
+def is_settled(scene):
+    """Whether the impulses of the present island are known."""
+    settled = True
+    for k in range(scene.low, scene.high):
+        settled = settled and touch_at(scene, k).settled > 0
+    return settled
+
+
+@helper
+def tolerance_of(scene, relative, slow):
+    """The fault that the present island may have, in m/s: relative to its fastest touch, and to the velocity `slow`.
+    Bodies at rest are solved for as accurately whatever moves elsewhere."""
+    fastest = 0.0
+    for k in range(scene.low, scene.high):
+        fastest = max(fastest, touch_at(scene, k).speed)
+    return relative * (fastest + slow)
+
+
+@kernel(
+    types.float64(Scene.type, types.int64, types.float64, types.float64, types.int64), "impulses of touches", effort=2
+)
+def solve_touches(scene, most, relative, slow, last):
+    """Impulses of all touches that are active and not settled, beginning with those that they have. most: how many
+    sweeps, or convex problems, an island may take. relative, slow: the tolerance, relative to the velocities of an
+    island and to the velocity `slow`. last: whether convex problems are tried, too; what they leave is a fault, but
+    keeps all else of the law [holding.py]. Returns the worst fault,
+    relative to the tolerance, and -1 if there is no room for the equations [blocks.py]; scene.left is the worst fault
+    in m/s, scene.done is how many sweeps and steps the slowest island took."""
+    worst, n = 0.0, find_islands(scene)
+    scene.done, scene.n_local, scene.left = 0, 0, 0.0
+    for i in range(scene.n_present):
+        scene.z[scene.present[i]] = 0.0
+    for k in range(n):
+        enter_island(scene, k)
+        enter_group(scene)
+        if is_settled(scene):
+            prepare_z(scene)
+            continue
+        tolerance = tolerance_of(scene, relative, slow)
+        enough = AIM * tolerance
+        if is_deep(scene) and not find_pattern(scene, False):
+            return -1.0
+        prepare_z(scene)
+        x = worst_fault(scene)
+        nearby = scene.high - scene.low > FEW and NEARLY * tolerance < x <= FAR * tolerance
+        least = 0 if nearby else min(FIRST, most)
+        x, done = sweep(scene, x, least, min(MOST, most), enough)
+        if scene.high - scene.low <= FEW and FINE * enough < x <= enough and done < min(1, most):
+            x, done = sweep(scene, x, 1, 1, 0.0)
+        if not x <= enough and done < most:
+            if not is_deep(scene) and not find_pattern(scene, False):
+                return -1.0
+            x, steps = from_nearby(scene, enough, x)
+            done += steps
+        if not x <= NEAR * tolerance and done < most:
+            if scene.blocks.dual and not find_pattern(scene, True):
+                return -1.0
+            x, steps = from_inside(scene, enough, GOOD * tolerance, x)
+            done += steps
+            if not x <= GOOD * tolerance:
+                x, more = sweep(scene, x, LAST, LAST, GOOD * tolerance)
+                done += more
+            if not x <= tolerance:
+                x, more = from_sticking(scene, enough, x)
+                done += more
+        if x <= tolerance and is_strained(scene):
+            if not is_deep(scene) and not find_pattern(scene, True):
+                return -1.0
+            x = relieve(scene, enough, x)
+        if last and not x <= tolerance:
+            if not is_deep(scene) and not find_pattern(scene, True):
+                return -1.0
+            x, more = from_convex(scene, enough, tolerance, most)
+            done += more
+        scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
+        worst = x / tolerance if not x / tolerance <= worst else worst
+    return worst
