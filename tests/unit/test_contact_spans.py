@@ -54,7 +54,7 @@ def test_touches_where_a_part_ends_are_those_of_a_new_search(far: float) -> None
     q = model.neutral()
     q.reshape(-1, 7)[:, :3] = rng.uniform(-2, 2, (len(radii), 3))
     find, again = find_touches.load(), find_touches_again.load()
-    room._room_for(20_000, 64)
+    room.make_room(20_000)
     room.touching(q)
     bodies = room.scene.bodies
     bodies["V"][:, 3:] = rng.normal(size=(len(radii), 3))

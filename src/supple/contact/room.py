@@ -86,7 +86,7 @@ class ContactRoom(ImplicitRoom):
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
             q=self.q, v=self.v, allowed=table["allowed"].min(initial=DEEPEST),
         )  # fmt: skip
-        self.scene: Held = Scene.of(length=LENGTH, **shared)
+        self.scene: Held = Scene.of(length=LENGTH, known=Known.zeros(0), exerted=Exerted.zeros(0), **shared)
         self.ahead: Held = Scene.of(length=0.0, **shared)  # for the touches at the end of a part
         self.landing: Held = Landing.of(
             implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
@@ -98,7 +98,8 @@ class ContactRoom(ImplicitRoom):
             self.landing.closing = projector(model).memory
         self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
         self.touches = Touch.zeros(0)
-        self._room_for(64, 64 * 16)
+        self.make_room(64)
+        self.make_room_for_entries(64 * 16)
         self._take, self._strayed = contact_step.load(), strayed.load()
         self.overlapping = self._exclude_overlapping()  #: names of shapes of one tree that never touch
 
@@ -106,25 +107,25 @@ class ContactRoom(ImplicitRoom):
         """That of the spanning tree: mechanisms.py accounts for loops."""
         return ABA
 
-    def _room_for(self, touches: int, entries: int) -> None:
-        """Allocates memory for so many touches and entries; touches and known forces are kept."""
-        known = self.scene.known if self.scene.n_known else None
-        found, more = Touch.zeros(touches), Known.zeros(touches)
-        found[: len(self.touches)] = self.touches[:touches]
-        if known is not None:
-            more[: len(known)] = known
+    def make_room(self, touches: int) -> None:
+        """Allocates memory for so many touches; those found and known forces are kept."""
+        scene, found, known = self.scene, Touch.zeros(touches), Known.zeros(touches)
+        kept = min(scene.n, len(self.touches), touches)
+        found[:kept] = self.touches[:kept]
+        known[: scene.n_known] = scene.known[: scene.n_known]
         self.touches = found
-        self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
+        scene.touches, scene.capacity, scene.known = found, touches, known
         self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
-        self.scene.sequence = np.zeros(touches, dtype=np.int64)
-        self.scene.entries, self.scene.room = Entry.zeros(entries), entries
-        so_far = self.scene.n_exerted
-        exerted = Exerted.zeros(so_far + EXERTED * touches)
-        if so_far:
-            exerted[:so_far] = self.scene.exerted[:so_far]
-        self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
+        scene.sequence = np.zeros(touches, dtype=np.int64)
+        exerted = Exerted.zeros(scene.n_exerted + EXERTED * touches)
+        exerted[: scene.n_exerted] = scene.exerted[: scene.n_exerted]
+        scene.exerted, scene.exerted_room = exerted, len(exerted)
         self.pairs.one, self.pairs.two, self.pairs.near = np.zeros((3, PAIRS * touches), dtype=np.int64)
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
+
+    def make_room_for_entries(self, entries: int) -> None:
+        """Allocates memory for so many entries, none of which are kept."""
+        self.scene.entries, self.scene.room = Entry.zeros(entries), entries
 
     def _more_entries(self, wanted: int) -> None:
         """Allocates memory for deep trees, if that was missing, or else for twice as many entries as were wanted: a
@@ -132,7 +133,7 @@ class ContactRoom(ImplicitRoom):
         if make_deep_room(self.deep, self.model.nv):
             return
         try:
-            self._room_for(self.scene.capacity, 2 * wanted)
+            self.make_room_for_entries(2 * wanted)
         except MemoryError:
             size = wanted * Entry.dtype.itemsize / 2**30
             raise ModelError(
@@ -147,7 +148,7 @@ class ContactRoom(ImplicitRoom):
         self.begin(q, np.zeros(self.model.nv))
         find(self.landing.address)
         while self.scene.n > self.scene.capacity:  # touches of a height field beyond the capacity are not all counted
-            self._room_for(2 * self.scene.n, self.scene.room)
+            self.make_room(2 * self.scene.n)
             find(self.landing.address)
         return self.found
 
@@ -211,7 +212,7 @@ class ContactRoom(ImplicitRoom):
             landing.risen, landing.largest = risen, largest  # undo the attempt
             if status == MORE_TOUCHES:
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
-                self._room_for(2 * touches, self.scene.room)
+                self.make_room(2 * touches)
             elif status == MORE_ENTRIES:
                 self._more_entries(self.scene.n_entries)
             elif status == MORE_EQUATIONS:
@@ -241,7 +242,7 @@ class ContactRoom(ImplicitRoom):
         if len(rows) and rows[0, 0] == NO_KEY:
             (self.landing.risen, self.landing.largest), rows = rows[0, 1:3], rows[1:]
         if len(rows) > self.scene.capacity:
-            self._room_for(2 * len(rows), self.scene.room)
+            self.make_room(2 * len(rows))
         to = self.scene.known
         to["key"][: len(rows)], to["lam"][: len(rows)] = rows[:, 0].astype(np.int64), rows[:, 1:]
         self.scene.n_known = len(rows)

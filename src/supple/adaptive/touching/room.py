@@ -190,12 +190,12 @@ class TouchesOfHybrid(Pointing):
         known[: scene.n_known] = scene.known[: scene.n_known]
         scene.known = known
 
-    def make_room(self, touches: int, entries: int) -> None:
-        """Allocates memory for so many touches and entries; known forces are kept."""
+    def make_room(self, touches: int) -> None:
+        """Allocates memory for so many touches; known forces are kept."""
         scene = self.room.scene
         known, n = scene.known, scene.n_known
         scene.n_known = 0
-        self.room._room_for(touches, entries)
+        self.room.make_room(touches)
         scene.known, scene.n_known = known, n
         self._make_room_with_touches()
 
@@ -203,11 +203,11 @@ class TouchesOfHybrid(Pointing):
         """Whether a run ended because memory was missing. If so, there is more now."""
         scene = self.room.scene
         if ended == ROOM_FOR_TOUCHES:
-            self.make_room(max(2 * HEADROOM * scene.n, scene.capacity), scene.room)
+            self.make_room(max(2 * HEADROOM * scene.n, scene.capacity))
             memory.outer = OuterForce.zeros(2 * scene.capacity)
         elif ended == ROOM_FOR_ENTRIES:
             if not make_deep_room(self.room.deep, self.model.nv):
-                self.make_room(scene.capacity, 2 * scene.n_entries)
+                self.room.make_room_for_entries(2 * scene.n_entries)
         elif ended == ROOM_FOR_EQUATIONS:
             make_room(self.room.blocks)
         return ended in (ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS)
@@ -315,7 +315,7 @@ class TouchesOfHybrid(Pointing):
         scene.known["key"], scene.known["lam"] = known[:, 0].astype(np.int64), known[:, 1:]
         exerted = saved[PREFIX + "exerted"]
         scene.n = scene.n_exerted = 0
-        self.make_room(max(scene.capacity, len(exerted)), scene.room)
+        self.make_room(max(scene.capacity, len(exerted)))
         if memory is not None:
             memory.outer = OuterForce.zeros(2 * scene.capacity)
         scene.n_exerted = len(exerted)
