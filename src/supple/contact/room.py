@@ -115,6 +115,7 @@ class ContactRoom(ImplicitRoom):
         known[: scene.n_known] = scene.known[: scene.n_known]
         self.touches = found
         scene.touches, scene.capacity, scene.known = found, touches, known
+        self.landing.known0 = Known.zeros(touches)
         self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
         scene.sequence = np.zeros(touches, dtype=np.int64)
         exerted = Exerted.zeros(scene.n_exerted + EXERTED * touches)
@@ -202,14 +203,11 @@ class ContactRoom(ImplicitRoom):
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches
-        landing = self.landing
-        risen, largest = landing.risen, landing.largest
         while True:
             self.begin(q, v)
-            status = self._take(landing.address, h)
+            status = self._take(self.landing.address, h)
             if status in (DONE, FLIGHT):
                 return status == DONE
-            landing.risen, landing.largest = risen, largest  # undo the attempt
             if status == MORE_TOUCHES:
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
                 self.make_room(2 * touches)
@@ -220,7 +218,7 @@ class ContactRoom(ImplicitRoom):
             else:
                 break
         if status == UNSOLVED:
-            raise Unsolved(words_for_unsolved(self.scene.n, landing.fault))
+            raise Unsolved(words_for_unsolved(self.scene.n, self.landing.fault))
         assert status == SINGULAR
         raise ArithmeticError("the mass matrix is singular")
 

@@ -176,13 +176,13 @@ class Gathered:
         self.limits: list[Floats] = []
         self.happened: list[Happened] = []
 
-    def add(self, time: float, q: Floats, v: Floats, touches: Floats | None, limits: Floats | None) -> None:
+    def add(self, time: float, q: Floats, v: Floats, touches: Floats | None = None, limits: Floats | None = None
+            ) -> None:  # fmt: skip
         self.times.append(time)
         self.q.append(q)
         self.v.append(v)
-        if touches is not None:
+        if touches is not None and limits is not None:
             self.touches.append(touches)
-        if limits is not None:
             self.limits.append(limits)
 
     @property
@@ -229,8 +229,12 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 found = replace(found, crossings={}, time=grid.end, state=state)
             until = found.time
             cursor.time, (cursor.q, cursor.v), cursor.seen = until, found.state, found.seen(until)
-            cursor.known = cursor.known if step.known is None else step.known
-            _sample(rows, cursor, step, grid, adaptive)
+            touched = step.touched(until)
+            contacts: tuple[Floats, ...] = () if touched is None else (touched.touches, touched.limits)
+            if touched is not None:
+                cursor.known = touched.known
+                f.faults.add(touched.faults)
+            _sample(rows, cursor, step, grid, adaptive, contacts)
             cursor.h = cursor.h if adaptive is None else adaptive.h
             short = cursor.step * grid.dt > until  # the last sample is at an end between two instants of the grid
             if not found.crossings and until == grid.end and (short or until < step.end):
@@ -243,12 +247,12 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 steady, switches = Steadiness(model, grid.dt), Switches(f.forces.times, grid.dt)
                 rows.happened += after.happened
                 if cursor.kept != until:
-                    rows.add(until, cursor.q, cursor.v, step.touches, step.limits)
+                    rows.add(until, cursor.q, cursor.v, *contacts)
                 cursor.kept, cursor.seen, cursor.over = until, after.seen, after.over
                 if after.changed:
                     full, rows = rows, Gathered(model, touching)
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
-                    rows.add(until, cursor.q, cursor.v, step.touches, step.limits)
+                    rows.add(until, cursor.q, cursor.v, *contacts)
                     yield full.piece(ends_segment=True)
             held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
             if rows.times and (cursor.watched or (rows.enough and not held)):
@@ -325,14 +329,15 @@ def _within_step(f: Dynamics, begun: Cursor, e: SimulationError) -> bool:
     return True
 
 
-def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
-    """The states on the grid that a step has passed up to the cursor."""
+def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None,
+            contacts: tuple[Floats, ...]) -> None:  # fmt: skip
+    """The states on the grid that a step has passed up to the cursor. contacts: touches and limits at their end."""
     while cursor.step < grid.steps and grid.time(cursor.step + 1) <= cursor.time:
         cursor.step += 1
         if grid.kept(cursor.step):
             time = grid.time(cursor.step)
             state = (cursor.q, cursor.v) if adaptive is None or time == cursor.time else step.at(time)
-            rows.add(time, *state, step.touches, step.limits)
+            rows.add(time, *state, *contacts)
             cursor.kept = time
 
 
@@ -372,7 +377,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
             cursor.v = stepper.v.copy() if has_v else at_rest
         if not kept:
             continue
-        rows.add(end, cursor.q, cursor.v, *((stepper.touches, stepper.limit_forces) if touching else (None, None)))
+        rows.add(end, cursor.q, cursor.v, *((stepper.touches, stepper.limit_forces) if touching else ()))
         active, error = how_exact(stepper)
         if active is not None:
             rows.active.append(active)

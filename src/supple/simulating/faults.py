@@ -23,11 +23,16 @@ class ContactFaults:
     relaxed: int = 0  #: parts of adaptive steps that miss the law by more than Contacts.tolerance
     fault: float = 0.0  #: the largest velocity by which they do, m/s
 
-    def note(self, landing: Held) -> None:
+    @classmethod
+    def of(cls, landing: Held) -> ContactFaults:
+        """Those of the last step."""
+        return cls(int(landing.rough), float(landing.deepest), float(landing.gained))
+
+    def add(self, more: ContactFaults) -> None:
         """Of one more step."""
-        self.rough += int(landing.rough)
-        self.overlap = max(self.overlap, float(landing.deepest))
-        self.energy = max(self.energy, float(landing.gained))
+        self.rough += more.rough
+        self.overlap = max(self.overlap, more.overlap)
+        self.energy = max(self.energy, more.energy)
 
     def save(self) -> dict[str, Any]:
         return asdict(self)

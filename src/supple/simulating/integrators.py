@@ -29,10 +29,20 @@ from supple.integrating.implicit import FIRST, SECOND, WHOLE, ImplicitRoom
 from supple.integrating.runge_kutta import RK4, blended, dop853_tableau, growth
 from supple.integrating.stages import StepRoom
 from supple.simulating.dynamics import Dynamics
+from supple.simulating.faults import ContactFaults
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  #: q and v
 Inside = Callable[[float], Pair]  #: of a fraction of a step, from 0 at its beginning to 1 at its end
+
+
+class Touched(NamedTuple):
+    """What a step of a run with contacts leaves besides the state at its end."""
+
+    touches: Floats  #: contacts [contact/room.py], with forces averaged over the step
+    limits: Floats  #: (nv,) forces of the joints' limits, likewise
+    known: Floats  #: what the next step begins with
+    faults: ContactFaults
 
 
 class Taken(NamedTuple):
@@ -40,9 +50,7 @@ class Taken(NamedTuple):
 
     inside: Inside
     off: Floats | None = None  #: (nv,) how far its velocities are in doubt; None: as of an Euler step [divergence.py]
-    touches: Floats | None = None  #: what touches at its end [contact/room.py], of runs with contacts
-    known: Floats | None = None  #: what the next step begins with, likewise
-    limits: Floats | None = None  #: (nv,) forces of the joints' limits, likewise
+    touched: Touched | None = None  #: of runs with contacts
 
 
 class Step(Protocol):
@@ -55,23 +63,14 @@ class Step(Protocol):
     def last(self) -> Pair:
         """q and v at its end."""
 
-    @property
-    def touches(self) -> Floats | None:
-        """What touches at its end, of runs with contacts."""
-
-    @property
-    def limits(self) -> Floats | None:
-        """(nv,) the forces of the joints' limits, likewise."""
-
-    @property
-    def known(self) -> Floats | None:
-        """What the next step begins with, likewise."""
-
     def at(self, time: float) -> Pair:
         """q and v within it, by its interpolant."""
 
     def exactly(self, time: float) -> Pair:
         """The same by a separate step that ends there: as accurate as the integrator."""
+
+    def touched(self, time: float) -> Touched | None:
+        """What that separate step leaves, in a run with contacts."""
 
 
 def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
@@ -158,15 +157,16 @@ def touching(take: Take, known: Floats) -> Take:
             flown = take(f, t, q, v, h)
             beyond = room.strayed(*flown.inside(1.0), h)
             if beyond is None:
-                return flown._replace(touches=np.zeros((0, COLUMNS)), known=room.account, limits=np.zeros_like(v))
+                nothing = Touched(np.zeros((0, COLUMNS)), np.zeros_like(v), room.account, ContactFaults())
+                return flown._replace(touched=nothing)
             touches(beyond)
-        last, found, left, limits = (room.q.copy(), room.v.copy()), room.rows(), room.known, room.limit_forces()
-        f.faults.note(room.landing)
+        last = room.q.copy(), room.v.copy()
+        touched = Touched(room.rows(), room.limit_forces(), room.known, ContactFaults.of(room.landing))
 
         def inside(s: float) -> Pair:
             return last if s == 1.0 else taken(f, t, q, v, s * h).inside(1.0)
 
-        return Taken(inside, np.zeros_like(v), found, left, limits)
+        return Taken(inside, np.zeros_like(v), touched)
 
     return taken
 
@@ -181,7 +181,7 @@ class FixedStep:
     def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
         self._take, self._f, self._first, self._h = take, f, first, h
         self.begin, self.end = begin, end
-        self._inside, self.off, self.touches, self.known, self.limits = take(f, begin, *first, h)
+        self._inside, self.off, self._touched = take(f, begin, *first, h)
         self.last: Pair = f.closed(end, self._inside(1.0))
 
     def at(self, time: float) -> Pair:
@@ -192,7 +192,13 @@ class FixedStep:
     def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
-        return self._f.closed(time, self._take(self._f, self.begin, *self._first, time - self.begin).inside(1.0))
+        return self._f.closed(time, self._until(time).inside(1.0))
+
+    def touched(self, time: float) -> Touched | None:
+        return self._touched if self._touched is None or time >= self.end else self._until(time).touched
+
+    def _until(self, time: float) -> Taken:
+        return self._take(self._f, self.begin, *self._first, time - self.begin)
 
 
 # --- adaptive -------------------------------------------------------------------------------------------------------
@@ -202,8 +208,6 @@ LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is val
 
 class AdaptiveStep:
     """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v). `step` is at its end."""
-
-    touches = known = limits = None
 
     def __init__(self, f: Dynamics, t: float, h: float, end: float, step: StepRoom, last: Pair) -> None:
         self._f, self._h, self._step = f, h, step
@@ -230,6 +234,9 @@ class AdaptiveStep:
         self._step.begin(self._q, self._v)
         stages = range(self._step.method.stages)
         return self._f.closed(time, slopes(self._f, self._step, self.begin, time - self.begin, stages))
+
+    def touched(self, time: float) -> None:
+        """Steps with contact are of fixed length."""
 
     def _interpolant(self) -> Floats:
         """F of y(s) = y0 + s (F0 + (1 - s) (F1 + s (F2 + ...)))  [Hairer, Norsett and Wanner 1993, II.6]."""

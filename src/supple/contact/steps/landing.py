@@ -7,7 +7,7 @@ Velocity products are those of the mean velocity of the part, which is predicted
 from __future__ import annotations
 
 from supple.contact.geometry.points import norm
-from supple.contact.memory import LIMIT, Scene
+from supple.contact.memory import LIMIT, Known, Scene
 from supple.contact.response.deep_groups import enter_all_groups
 from supple.contact.response.loop_basis import find_basis
 from supple.contact.response.loop_projection import keep_closed
@@ -30,7 +30,7 @@ from supple.spatial.addresses import from_entry
 from supple.spatial.algebra import Motion, Vec3, cross, dot, shift_motion
 from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Integers, Number
-from supple.spatial.structs import Link, Struct
+from supple.spatial.structs import Link, Struct, Table
 
 SURE = 0.1  #: of a step: shorter parts follow sudden changes, and do not predict impulses
 SLOWEST = 1e-6  #: m/s or rad/s, to which a tolerance is relative where velocities and gravity are zero
@@ -82,6 +82,10 @@ class Landing(Struct):
     deepest = Number()
     slowest = Number()  # m/s: slower approaches do not bounce
     certain = Integer()  # whether the step is taken even if nothing is near
+    known0 = Table(Known)  # known forces where the step begins [warm_start.py], ...
+    n_known0 = Integer()
+    largest0 = Number()  # ... and the account of energy
+    risen0 = Number()
 
 
 @part

@@ -31,7 +31,7 @@ from supple.contact.steps.judging import GAIN, begin_account, book, count_rough,
 from supple.contact.steps.landing import Landing, move_bodies
 from supple.contact.steps.part_length import FINEST, SHARE, careful_length
 from supple.contact.steps.part_solution import solve_part, strike
-from supple.contact.steps.warm_start import recall, remember
+from supple.contact.steps.warm_start import copy_known, recall, remember
 from supple.integrating.stages import place_stage
 from supple.spatial.algebra import cross
 from supple.spatial.compiler import helper, kernel
@@ -72,6 +72,21 @@ def look(landing):
     move_bodies(step.model, step.q, step.v, landing.placing)
     find_touches(landing.scene, 0.0)
     forget_pairs(landing.scene)
+
+
+@helper
+def keep_beginning(landing):
+    """Keeps what a step begins with, besides q0 and v0."""
+    scene = landing.scene
+    landing.n_known0, landing.largest0, landing.risen0 = scene.n_known, landing.largest, landing.risen
+    copy_known(scene.known, scene.n_known, landing.known0)
+
+
+@helper
+def restore_beginning(landing):
+    scene = landing.scene
+    scene.n_known, landing.largest, landing.risen = landing.n_known0, landing.largest0, landing.risen0
+    copy_known(landing.known0, landing.n_known0, scene.known)
 
 
 @kernel(types.float64(Landing.type, types.float64), "motion beyond reach")
@@ -150,9 +165,9 @@ def take_part(landing, h, length, bounced, kinetic, potential):
         take_back(landing)
 
 
-@kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)
-def contact_step(landing, h):
-    """A step of length h from q0 and v0; its end is in q and v. Returns its outcome."""
+@helper
+def take_parts(landing, h):
+    """A step of length h, part by part. Returns its outcome."""
     scene, step = landing.scene, landing.implicit.body.step
     left, longest = h, h
     kinetic, potential, mass = place_beginning(landing, h)
@@ -183,3 +198,14 @@ def contact_step(landing, h):
         left -= length
     landing.kinetic, landing.potential, landing.placed = kinetic, potential, 1
     return DONE
+
+
+@kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)
+def contact_step(landing, h):
+    """A step of length h from q0 and v0; its end is in q and v. Returns its outcome. A step that is not taken leaves
+    nothing behind; so results do not depend on how much memory there was."""
+    keep_beginning(landing)
+    status = take_parts(landing, h)
+    if status not in (DONE, FLIGHT):
+        restore_beginning(landing)
+    return status

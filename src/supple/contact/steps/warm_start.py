@@ -23,6 +23,13 @@ def recall(scene, h):
 
 
 @helper
+def copy_known(known, n, other):
+    """Copies n known forces to another table."""
+    for k in range(n):
+        other[k].key, other[k].lam = known[k].key, known[k].lam
+
+
+@helper
 def remember(scene, h):
     """Keeps the forces of a part of length h."""
     scene.n_known = scene.n
