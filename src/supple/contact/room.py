@@ -28,7 +28,7 @@ from supple.contact.settings import Contacts
 from supple.contact.shape_tables import placed, shapes_of
 from supple.contact.steps.judging import DEEPEST
 from supple.contact.steps.landing import Landing
-from supple.contact.steps.stepping import contact_step, look, strayed
+from supple.contact.steps.stepping import contact_step, look, move_halfway, strayed
 from supple.contact.tree_groups import tree_groups_for
 from supple.errors import ModelError
 from supple.exact.aba import ABA
@@ -49,6 +49,7 @@ LENGTH = 1e-4  #: gaps up to so many metres count as touching, even at rest
 EXERTED = 4  #: memory for touches of all parts of a step, relative to that for one part
 PAIRS = 4  #: memory for candidate pairs, relative to that for touches
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
+FORCE = slice(9, 12)  #: the force among them
 
 
 class Unsolved(ArithmeticError):
@@ -176,6 +177,12 @@ class ContactRoom(ImplicitRoom):
         for scene in (self.scene, self.ahead):
             scene.apart, scene.n_apart = np.append(apart, 0), len(apart)
         return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
+
+    def halfway(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats]:
+        """q and v in the middle of a step of length h, where forces act."""
+        self.begin(q, v)
+        move_halfway.load()(self.landing.address, h)
+        return self.q.copy(), self.v.copy()
 
     def strayed(self, q: Floats, v: Floats, h: float) -> float | None:
         """After a step to q and v that the integrator took because nothing was near: metres by which a shape moved

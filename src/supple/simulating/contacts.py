@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.contact.room import COLUMNS
+from supple.contact.room import COLUMNS, FORCE
 from supple.errors import quoted
 from supple.exact.kinematics import poses
 from supple.model.clip import Arrows
@@ -75,9 +75,9 @@ def contact_arrows(times: Floats, contacts: Sequence[Sequence[Contact]]) -> Arro
 
 def arrows_now(time: float, rows: Floats, most: int) -> Arrows:
     """The strongest forces of a state, from its rows; always as many, the others have no length."""
-    rows = rows[np.argsort(-np.linalg.norm(rows[:, 9:12], axis=1), kind="stable")[:most]]
+    rows = rows[np.argsort(-np.linalg.norm(rows[:, FORCE], axis=1), kind="stable")[:most]]
     points, vectors = np.zeros((2, 1, most, 3))
-    points[0, : len(rows)], vectors[0, : len(rows)] = rows[:, 3:6], rows[:, 9:12]
+    points[0, : len(rows)], vectors[0, : len(rows)] = rows[:, 3:6], rows[:, FORCE]
     return Arrows(tuple(f"contact {k}" for k in range(most)), np.array([time]), points, vectors, "N")
 
 
@@ -88,7 +88,7 @@ def touch_wrenches(model: Model, shapes: Sequence[Shape], q: Floats, rows: Float
     for side, sign in ((0, 1.0), (1, -1.0)):
         body = np.array([shapes[int(k)].body for k in rows[:, side]])
         mine = body >= 0
-        b, force = body[mine], sign * rows[mine, 9:12]
+        b, force = body[mine], sign * rows[mine, FORCE]
         moment = np.cross(rows[mine, 3:6] - P[b], force)
         wrench = np.concatenate([np.einsum("kji,kj->ki", R[b], x) for x in (moment, force)], axis=1)
         np.add.at(out, b, wrench)

@@ -36,7 +36,7 @@ from supple.simulating.forces import (
     joint_forces,
     law_rows,
 )
-from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
+from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step, Touched
 from supple.simulating.state import State
 from supple.simulating.timed_pushes import Switches, TimedPushes
 from supple.simulating.watch import Found, Watch
@@ -211,6 +211,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
     rows, steady = Gathered(cursor.model, touching), Steadiness(cursor.model, grid.dt)
     switches = Switches(f.forces.times, grid.dt)
     calm, kept = replace(cursor), 0  # before the last rough steps: the cursor, and how many rows there were
+    taken: list[tuple[float, Touched]] = []  # steps since the last instant of the grid, or event
     try:
         while cursor.time < grid.end and cursor.goes_on:
             last, begun = cursor.state, replace(cursor)
@@ -230,11 +231,14 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             until = found.time
             cursor.time, (cursor.q, cursor.v), cursor.seen = until, found.state, found.seen(until)
             touched = step.touched(until)
-            contacts: tuple[Floats, ...] = () if touched is None else (touched.touches, touched.limits)
             if touched is not None:
                 cursor.known = touched.known
                 f.faults.add(touched.faults)
+                taken.append((until - begun.time, touched))
+            contacts = integrators.averaged(taken)
             _sample(rows, cursor, step, grid, adaptive, contacts)
+            if found.crossings or cursor.on(grid):
+                taken = []
             cursor.h = cursor.h if adaptive is None else adaptive.h
             short = cursor.step * grid.dt > until  # the last sample is at an end between two instants of the grid
             if not found.crossings and until == grid.end and (short or until < step.end):

@@ -16,13 +16,13 @@ of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.contact.room import COLUMNS, Unsolved
+from supple.contact.room import COLUMNS, FORCE, Unsolved
 from supple.errors import SimulationError, StateError
 from supple.integrating.divergence import WEIGHT
 from supple.integrating.implicit import FIRST, SECOND, WHOLE, ImplicitRoom
@@ -43,6 +43,19 @@ class Touched(NamedTuple):
     limits: Floats  #: (nv,) forces of the joints' limits, likewise
     known: Floats  #: what the next step begins with
     faults: ContactFaults
+
+
+def averaged(steps: Sequence[tuple[float, Touched]]) -> tuple[Floats, ...]:
+    """Contacts and limit forces over steps that follow each other, each given with its length; those of none are ()."""
+    if len(steps) < 2:
+        return tuple(x for _, touched in steps for x in touched[:2])
+    total, rows, limits = sum(h for h, _ in steps), [], np.zeros_like(steps[0][1].limits)
+    for h, touched in steps:
+        touches, share = touched.touches.copy(), h / total if total > 0.0 else 1.0
+        touches[:, FORCE] *= share
+        limits += share * touched.limits
+        rows.append(touches)
+    return np.concatenate(rows), limits
 
 
 class Taken(NamedTuple):
@@ -138,13 +151,14 @@ def implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
 
 
 def touching(take: Take, known: Floats) -> Take:
-    """Steps of bodies that touch; those in which nothing does, by another integrator. known: what the step before
-    left."""
+    """Steps of bodies that touch; those in which nothing does, by another integrator. Forces are those of the middle of
+    a step, where they act. known: what the step before left."""
 
     def taken(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
         room = f.room
         room.known = known
-        forces = f.forces.apart_from_law(t, q, v, t + 0.5 * h)
+        at = (q, v) if f.forces.at_joints_only else room.halfway(q, v, h)
+        forces = f.forces.apart_from_law(t + 0.5 * h, *at, t + 0.5 * h)
 
         def touches(beyond: float | None = None) -> bool:
             try:

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.room import FORCE
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -42,13 +44,13 @@ def share_evenly(states: Sequence[Floats], friction: Floats) -> list[Floats]:
     some = ((count > 1) & ~slides)[group] & (mu > 0.0)
     if some.any():
         _, group = np.unique(group[some], return_inverse=True)
-        rows[some, 9:12] += _change(rows[some], mu[some], group)
+        rows[some, FORCE] += _change(rows[some], mu[some], group)
     return np.split(rows, ends[:-1])
 
 
 def _change(rows: Floats, mu: Floats, group: Ints) -> Floats:
     """(k, 3) the change of forces. group: by touch, those that share a force."""
-    point, normal, force = rows[:, 3:6], rows[:, 6:9], rows[:, 9:12]
+    point, normal, force = rows[:, 3:6], rows[:, 6:9], rows[:, FORCE]
     n = np.bincount(group)[:, None]
     d = point - (_sums(point, group) / n)[group]
     J = _sums((d * d).sum(axis=1)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :], group)

@@ -81,6 +81,7 @@ def add_box(hybrid, i, h, fall, step):
     box.item, box.reduced_body = i, rb
     box.c, box.far = S @ volume.c + s, norm(volume.h)
     box.here, box.extent = R @ box.c + r, norm(box.c) + box.far
+    touching.farthest = max(touching.farthest, box.extent)
     ahead = reach_of(hybrid, rb, box.here, box.far, AHEAD * step, 0.0)
     box.at, volume.reach = box.here, reach_of(hybrid, rb, box.here, box.far, h, fall) + ahead
     box.strays = volume.strays = 0.0
@@ -145,7 +146,7 @@ def make_boxes(hybrid, mask, h, fall, step):
     """Makes all boxes, for the region with one of the flags in `mask`. They reach as far as their contents may move in
     h, in which bodies fall by `fall`, and then in a step. step: its length."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
-    touching.n_boxes = 0
+    touching.n_boxes, touching.farthest = 0, 0.0
     place_region(hybrid)
     for k in range(hybrid.n_seen):
         i = hybrid.seen[k]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching.body_poses import place_here, place_trees, sum_kinetic
-from supple.adaptive.touching.judging import NO_ROOM, depth_after, energies, energies_of, too_deep
+from supple.adaptive.touching.judging import NO_ROOM, depth_after, energies, energies_of, outruns, too_deep
 from supple.adaptive.touching.loops import close_part
 from supple.adaptive.touching.memory import touching_of
 from supple.adaptive.touching.search import search_placed
@@ -211,7 +211,7 @@ def finish_part(hybrid, kinetic, potential, h, length):
     now, lower, _ = energies(hybrid)
     gain = now + lower - kinetic - potential - touching.work
     touching.excess = energy_excess(touching, gain, kinetic, potential, length / h)
-    good = closed and touching.excess == 0.0
+    good = closed and touching.excess == 0.0 and not outruns(hybrid, length, 1.0)
     if good:
         book(touching, touching.gain)
         touching.budget += max(-touching.gain, 0.0)

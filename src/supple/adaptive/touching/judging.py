@@ -15,7 +15,8 @@ from supple.adaptive.touching.memory import PAIRS, touching_of
 from supple.adaptive.touching.neighbours import renew_list
 from supple.adaptive.touching.search import add_near_limits, try_pairs
 from supple.assembly.poses import pose_at
-from supple.contact.steps.judging import deepest_of, work_of_joint
+from supple.contact.geometry.points import norm
+from supple.contact.steps.judging import deepest_of, outruns_search, work_of_joint
 from supple.contact.steps.landing import body_motions
 from supple.integrating.push_law import END, end_parts, velocity_of
 from supple.spatial.algebra import dot
@@ -88,6 +89,52 @@ def work_of_forces(hybrid, h):
     if hybrid.n_pushes > 0:
         work += work_of_pushes(hybrid, m, x, h)
     return work
+
+
+# --- motion beyond the search range -----------------------------------------------------------------------------------
+
+
+@helper
+def is_faster(hybrid, h):
+    """Whether any reduced body moved farther in a part of length h than the last search for touches assumed."""
+    m, _ = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    slack, far, found = touching.scene.length, touching.farthest, False
+    for b in range(m.n):
+        V, travel = touching.scene.bodies[b].V, touching.travels[b]
+        more = max(h * norm(V.lin) - travel.step_moved, 0.0) + max(h * norm(V.ang) - travel.step_turned, 0.0) * far
+        found = found or not more <= slack
+    return found
+
+
+@helper
+def leaves_box(touching, box, h):
+    """Whether what is in a box may have left it in a part of length h, although it was not expected to move so far."""
+    V, travel, far = touching.scene.bodies[box.reduced_body - 1].V, touching.travels[box.reduced_body - 1], box.extent
+    adds, way = travel.step_moved + travel.step_turned * far, h * (norm(V.lin) + norm(V.ang) * far)
+    moved, strayed = travel.moved + travel.turned * far, travel.moved_in_tree + travel.turned_in_tree * far
+    return way > adds and not (moved + way <= box.due and strayed + way <= box.due_in_tree)
+
+
+@kernel(types.int64(HybridBody.type, types.float64, types.float64), "motion of hybrid bodies beyond reach", nogil=True)
+def outruns(hybrid, h, share):
+    """Whether something moved farther in a part of length h than touches were searched for, as in
+    contact/steps/judging.py: a shape of the neighbour list, by more than a share of its half thickness, or something
+    else out of its box."""
+    if not is_faster(hybrid, h):
+        return False
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    for k in range(touching.n_listed_shapes):
+        listed = touching.listed_shapes[k]
+        if listed.body >= 0:
+            searched = touching.shape_step_travel[listed.shape] + scene.length
+            if outruns_search(scene.bodies[listed.body], scene.shapes[listed.shape], h, searched, share):
+                return True
+    for k in range(touching.n_boxes):
+        if touching.boxes[k].reduced_body > 0 and leaves_box(touching, touching.boxes[k], h):
+            return True
+    return False
 
 
 # --- overlap ----------------------------------------------------------------------------------------------------------

@@ -167,6 +167,7 @@ class Touching(Struct):
     shape_travel = Floats()  # by shape, two numbers: travel since the list was built, including the next step; and the
     # same relative to the root of its tree
     shape_step_travel = Floats()  # by shape: what the next step contributes to both
+    farthest = Number()  # the largest `extent` of boxes
     searches = Integer()  # counts searches for touches
     tried = Integers()  # by shape: equal to `searches` if it is placed
     stack = Integers()  # scratch of descents along the assembly tree

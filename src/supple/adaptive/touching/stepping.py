@@ -25,8 +25,11 @@ from supple.adaptive.memory import CURRENT, HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.steps import FIXED, UNSTABLE, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
+from supple.adaptive.touching.body_poses import place_here
 from supple.adaptive.touching.choice import choose_joints
+from supple.adaptive.touching.finishing import copy_q, copy_v, take_back
 from supple.adaptive.touching.halving import find_here, take_parts
+from supple.adaptive.touching.judging import outruns
 from supple.adaptive.touching.loops import close_step
 from supple.adaptive.touching.memory import touching_of
 from supple.adaptive.touching.sleeping import wake_touched, watch_motion
@@ -37,7 +40,8 @@ from supple.spatial.compiler import helper, kernel
 
 #: Outcomes of a run, besides those of steps.py: more memory is needed, and then it continues; no forces were found.
 ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, NOT_SOLVED = 10, 11, 12, 13
-GROWS = 20  #: outcome of a step, besides those of contact/steps/stepping.py: energy grows without a source
+GROWS = 20  #: outcome of a step, besides those of contact/outcomes.py: energy grows without a source
+STRAYS = 21  #: outcome of a step without contacts: something may have touched
 HEADROOM = 2  #: memory for touches, relative to those at the beginning of a step: new active joints may add some
 
 
@@ -80,6 +84,16 @@ def is_flight(hybrid):
 
 
 @helper
+def begin_parts(hybrid, h):
+    """Begins the parts of a step of length h."""
+    if hybrid.due <= 0:
+        hybrid.updates += 1
+        hybrid.due = hybrid.every
+    touching_of(hybrid).left = h
+    hybrid.accounts_open = 0.0
+
+
+@helper
 def begin_step(hybrid, h):
     """Prepares a step of length h: touches, sleep and the choice of joints. Called again if memory was missing. Returns
     DONE, FLIGHT if nothing touches, or the outcome that ends the step."""
@@ -110,11 +124,7 @@ def begin_step(hybrid, h):
         find_here(hybrid, CURRENT, h)
     if is_flight(hybrid):
         return FLIGHT
-    if hybrid.due <= 0:
-        hybrid.updates += 1
-        hybrid.due = hybrid.every
-    touching.left = h
-    hybrid.accounts_open = 0.0
+    begin_parts(hybrid, h)
     return DONE
 
 
@@ -129,6 +139,36 @@ def touching_step(hybrid, h):
     else:
         status = begin_step(hybrid, h)
     return take_parts(hybrid, h) if status == DONE else status
+
+
+@helper
+def fly(hybrid, dt):
+    """Takes a step without contacts. Returns how it ended; STRAYS if gravity made something so fast, as at the long end
+    of a lever, that it may have touched. Then the step is taken back."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    steps, time, updates, due, unchecked = hybrid.steps, hybrid.time, hybrid.updates, hybrid.due, hybrid.unchecked
+    touching.scene.n_known = touching.placed = 0
+    copy_q(m, x.q, touching.part_q)
+    copy_v(touching.scene, x.v, touching.part_v)
+    ended = int(run_kernel(hybrid, 1, dt))
+    if ended != DONE:
+        return ended
+    place_here(hybrid)
+    if outruns(hybrid, dt, 0.0):
+        take_back(hybrid)
+        hybrid.steps, hybrid.time, hybrid.updates, hybrid.due, hybrid.unchecked = steps, time, updates, due, unchecked
+        return STRAYS
+    touching.placed = touching.formed
+    return DONE
+
+
+@helper
+def take_with_contacts(hybrid, dt):
+    """Takes a step after all, in which nothing seemed to touch. Returns its outcome."""
+    begin_parts(hybrid, dt)
+    find_here(hybrid, CURRENT, dt)
+    return take_parts(hybrid, dt)
 
 
 @helper
@@ -154,12 +194,13 @@ def touching_run(hybrid, steps, dt):
             continue
         status = touching_step(hybrid, dt)
         if status == FLIGHT:
-            touching.scene.n_known = 0
-            touching.placed = 0
-            ended = run_kernel(hybrid, 1, dt)
-            if ended != DONE:
+            ended = fly(hybrid, dt)
+            if ended == DONE:
+                continue
+            if ended != STRAYS:
                 return ended
-        elif status == DONE:
+            status = take_with_contacts(hybrid, dt)
+        if status == DONE:
             ended = close_step(hybrid)
             if ended != DONE:
                 return ended

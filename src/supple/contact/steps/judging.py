@@ -27,7 +27,7 @@ from supple.spatial.compiler import helper, part
 
 DEEPEST = 5e-4  #: overlap, in metres or radians, that a part may end with, unless it began with more ...
 TINY = 0.05  #: ... or this share of how far a shape reaches from the centre of mass of its body, if that is less
-THIN = 0.1  #: of half the diagonal of a shape: the least thickness that `outruns` assumes
+THIN = 0.1  #: of half the diagonal of a shape: the least thickness that `outruns_search` assumes
 DEEPER = 1e-8  #: metres or radians: ignored increase of overlap, which the solver's tolerance and rounding cause
 GAIN = 5e-4  #: of kinetic energy and what gravity adds to it in a step: energy that a step may add, and that moving
 #: shapes apart may add
@@ -100,19 +100,26 @@ def farthest_move(scene, h):
 
 
 @helper
+def outruns_search(body, shape, h, searched, share):
+    """Whether a shape on a body moved farther in a part of length h than touches were `searched` for, because something
+    struck or pushed it, and farther than half its thickness: it may have passed through another shape without
+    overlapping it in the end. Or whether it rotated by more than a radian beyond that. share: of the thickness that
+    counts."""
+    box = shape.box
+    turn = norm(body.V.ang) * norm(box) * h
+    way = speed_of_shape(body, shape) * h + turn
+    thick = max(min(box.x, box.y, box.z), THIN * norm(box))
+    return way > searched + share * thick or turn > searched + norm(box)
+
+
+@helper
 def outruns(scene, h):
-    """Whether a shape moved farther in a part of length h than touches were searched for, because something struck or
-    pushed it, and farther than half its thickness: it may have passed through another shape without overlapping it in
-    the end. Or whether it rotated by more than a radian beyond the search range."""
+    """Whether any shape does, in a part of length h."""
     for i in range(scene.n_shapes - scene.n_flat):
         shape = scene.shapes[i]
-        if shape.body >= 0:
-            body, box = scene.bodies[shape.body], shape.box
-            turn = norm(body.V.ang) * norm(box) * h
-            way = speed_of_shape(body, shape) * h + turn
-            thick = max(min(box.x, box.y, box.z), THIN * norm(box))
-            if way > shape.searched + scene.length + thick or turn > shape.searched + norm(box):
-                return True
+        searched = shape.searched + scene.length
+        if shape.body >= 0 and outruns_search(scene.bodies[shape.body], shape, h, searched, 1.0):
+            return True
     return False
 
 

@@ -2,6 +2,10 @@
 
 Touches are found at the beginning of a part and move along straight lines within it. Where a body rotates, the gap
 deviates from that by a t^2 / 2, with a the centripetal acceleration along the normal.
+
+Forces act in the middle of a part. Shapes that would have passed through each other by then would be parted to the
+wrong side, or not be found at all. The distance of convex shapes that move along straight lines is a convex function of
+time, so that it is at least gap + u_n t: in half a part, that may fall to minus half the thickness of both.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import math
 
 from supple.contact.memory import CAPSULE, LIMIT, SPHERE
+from supple.contact.steps.landing import speed_at
 from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper
 
@@ -16,6 +21,7 @@ CURVED = 5e-4  #: metres by which gaps may deviate from straight lines in a part
 PARTS_MOST = 8  #: ... unless a step would need more parts than this
 SHARE = 1e-6  #: of a step: the shortest part
 FINEST = 1.0 / 128.0  #: of a step: shorter parts are not halved because of overlap or energy
+FASTEST = 1e-3  #: of a step: the shortest part because of fast shapes
 
 
 @helper
@@ -32,13 +38,30 @@ def strays(scene, b, shape, point, n):
 
 
 @helper
+def half_thickness(shape):
+    """Of the box about a shape."""
+    return min(shape.box.x, shape.box.y, shape.box.z)
+
+
+@helper
+def until_passed(scene, touch):
+    """The time in which the shapes of a touch approach each other by their gap and half of their thickness."""
+    one, other = scene.shapes[touch.shape], scene.shapes[touch.other]
+    w = speed_at(scene, touch.a, touch.point, True) - speed_at(scene, touch.b, touch.point, True)
+    way = max(touch.gap, 0.0) + 0.5 * (half_thickness(one) + half_thickness(other))
+    return way / max(-dot(touch.n, w), 1e-300)
+
+
+@helper
 def careful_length(scene, h):
-    """The length of a part, at most h, in which rotation changes no gap by more than CURVED."""
-    most = 0.0
+    """The length of a part, at most h, in which rotation changes no gap by more than CURVED, and in whose first half no
+    shapes pass through each other."""
+    most, soonest = 0.0, 0.5 * h
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.kind != LIMIT:
             most = max(most, strays(scene, touch.a, touch.shape, touch.point, touch.n))
             most = max(most, strays(scene, touch.b, touch.other, touch.point, touch.n * -1.0))
+            soonest = min(soonest, until_passed(scene, touch))
     parts = min(math.ceil(h * math.sqrt(0.5 * most / CURVED)), PARTS_MOST)
-    return h / max(parts, 1)
+    return min(h / max(parts, 1), max(2.0 * soonest, FASTEST * h))
