@@ -1,0 +1,146 @@
+"""What a run with contact reports where its steps are divided by events, by pushes that start or stop, or by its end;
+and that runs do not depend on how much memory there was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import supple
+from supple import Contacts, Event, Model, ModelBuilder, Push, Result, SimulationError, SpringBetween, simulate
+from supple.contact.room import ContactRoom
+from supple.integrating.joint_law import LAW
+from tests.random_scenes import scene
+
+G = 9.81
+
+
+def balls(n: int = 1, **how: object) -> tuple[Model, np.ndarray]:
+    """Balls of 1 kg, one of which begins 0.5 m above the floor, and the others on it."""
+    b = ModelBuilder("balls", **how)
+    for i in range(n):
+        b.add_body(f"ball {i}", joint="free", mass=1.0, inertia=[0.004] * 3)
+        b.add_shape(f"ball {i}", "sphere", (0.1,), friction=0.0)
+    model = b.build()
+    q = model.neutral()
+    q.reshape(n, 7)[:, 0], q.reshape(n, 7)[:, 2] = 3.0 * np.arange(n), 0.1
+    q[2] = 0.6
+    return model, q
+
+
+def assert_forces_explain_motion(run: Result, body: int = 0) -> None:
+    """Forces times times are the change of momentum along z, from every state to the next."""
+    up, now = 6 * body + 2, run.times
+    for i in range(1, len(now)):
+        h = now[i] - now[i - 1]
+        impulse = sum((c.force[2] for c in run.contacts(i) if c.shape == f"shape{body}"), 0.0) * h
+        assert run.v[i, up] - run.v[i - 1, up] == pytest.approx(impulse - G * h, abs=1e-9), now[i]
+
+
+@pytest.mark.parametrize("height", np.linspace(0.101, 0.16, 12))
+def test_forces_at_an_event_are_those_until_then(height: float) -> None:
+    """A ball falls on the floor; an event that changes nothing happens shortly before it lands, in the same step."""
+    model, q = balls()
+    event = Event("low", lambda s: s.q[2] - height, direction=-1)
+    run = simulate(model, q, duration=0.4, dt=1e-2, contacts=Contacts(ground=0.0), events=[event])
+    assert len(run.events) == 1
+    assert_forces_explain_motion(run)
+
+
+@pytest.mark.parametrize("end", [0.3145, 0.3185, 0.3199, 0.3215])
+def test_forces_where_a_run_ends_within_a_step_are_those_until_then(end: float) -> None:
+    model, q = balls()
+    assert_forces_explain_motion(simulate(model, q, duration=end, dt=1e-2, contacts=Contacts(ground=0.0)))
+
+
+@pytest.mark.parametrize("start", [0.3199, 0.3243, 0.3301])
+def test_forces_of_a_step_that_a_push_divides_are_those_of_all_of_it(start: float) -> None:
+    """The push acts on another body."""
+    model, q = balls(2)
+    push = Push("ball 1", force=(1.0, 0.0, 0.0), start=start, stop=start + 0.0137)
+    run = simulate(model, q, duration=0.5, dt=1e-2, contacts=Contacts(ground=0.0), forces=[push])
+    assert len(run.times) == 51
+    assert_forces_explain_motion(run)
+
+
+def test_a_limit_that_is_reached_later_in_a_step_has_no_force_at_an_event() -> None:
+    b = ModelBuilder("slider")
+    b.add_body("slider", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=-0.1, upper=1.0)
+    b.add_shape("slider", "sphere", (0.01,))
+    event = Event("near", lambda s: s.q[0] + 0.098, direction=-1)
+    run = simulate(b.build(), [0.0], duration=0.2, dt=1e-2, contacts=True, events=[event], joint_forces=True)
+    at = int(np.flatnonzero(run.times == run.events[0].time)[0])
+    assert run.passive is not None and run.passive[at] == pytest.approx(0.0, abs=1e-12)
+    assert run.passive[-1] == pytest.approx(2.0 * G)
+
+
+def test_events_that_change_nothing_add_no_faults() -> None:
+    """Looks at events take parts of steps, which are none of the run. Beside a ball that lies on the floor, a pendulum
+    turns by radians in the shortest parts of a step, which are all above tolerance."""
+    b, like = ModelBuilder("spins"), {"mass": 1.0, "inertia": [0.01] * 3}
+    b.add_body("ball", joint="free", **like)
+    b.add_shape("ball", "sphere", (0.1,))
+    b.add_body("upper", axis=(0, 1, 0), position=(0, 0, 3), **like)
+    b.add_body("lower", "upper", axis=(0, 1, 0), position=(0, 0, -0.5), com=(0, 0, -0.3), **like)
+    model = b.build()
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[2], q[-1], v[-2:] = 0.1, 1.0, (1e4, -2e4)
+    how: Any = {"duration": 0.02, "dt": 1e-3, "contacts": Contacts(ground=0.0), "check_energy": False}
+    run = simulate(model, q, v, **how)
+    late = Event("never", lambda s: s.time - 1e3)
+    again = simulate(model, q, v, events=[late], **how)
+    assert run.about["contact_faults"]["rough"] > 10
+    assert np.array_equal(again.q, run.q) and again.about["contact_faults"] == run.about["contact_faults"]
+
+
+def test_a_spring_between_balls_that_spin_and_touch_keeps_their_momentum() -> None:
+    """Forces act in the middle of a step, as they are there."""
+    model, q = balls(2, gravity=(0, 0, 0))
+    q[:] = model.neutral()
+    q[7] = 0.2
+    v = np.zeros(12)
+    v[5], v[10] = 50.0, 50.0
+    spring = SpringBetween("ball 0", "ball 1", stiffness=100.0, length=0.1, point=(0.05, 0, 0))
+    run = simulate(model, q, v, duration=0.5, dt=2e-3, forces=[spring], contacts=Contacts())
+    momenta = np.array([supple.momentum(model, *state)[3:] for state in zip(run.q, run.v)])
+    assert np.abs(momenta).max() < 1e-10
+    total = run.kinetic + run.potential
+    assert np.abs(total - total[0]).max() < 2e-3 * total[0]
+
+
+def test_a_push_on_a_ball_that_spins_on_the_floor_acts_along_its_direction() -> None:
+    model, q = balls()
+    q[2] = 0.1
+    push = Push("ball 0", force=(2.0, 0, 0))
+    run = simulate(
+        model, q, [0, 0, 0, 0, 0, 100.0], duration=0.5, dt=4e-3, forces=[push], contacts=Contacts(ground=0.0)
+    )
+    assert supple.momentum(model, run.q[-1], run.v[-1])[3:] == pytest.approx([1.0, 0.0, 0.0], abs=1e-9)
+
+
+def test_steps_do_not_depend_on_how_much_memory_there_was() -> None:
+    """A room that has just been made lacks memory in most steps, and takes them again: from the known forces that the
+    step began with. So a run that is resumed anywhere goes on as if it had not been interrupted."""
+    differ = count = 0
+    for number in (21, 32, 43, 57, 60, 67):
+        model, q, v, h = scene(0, number)
+        no_law = np.zeros((0, LAW))
+        old = ContactRoom(model, no_law, Contacts())
+        known = np.zeros((0, 4))
+        for _ in range(60):
+            new = ContactRoom(model, no_law, Contacts())
+            old.known = new.known = known
+            try:
+                taken = [room.take(q, v, h, np.zeros(model.nv), None) for room in (old, new)]
+            except (SimulationError, ArithmeticError):
+                break
+            if not all(taken):
+                run = simulate(model, q, v, duration=h, dt=h)
+                q, v, known = run.q[-1], run.v[-1], old.known[:1]
+                continue
+            count += 1
+            differ += not (np.array_equal(old.q, new.q) and np.array_equal(old.v, new.v))
+            q, v, known = old.q.copy(), old.v.copy(), old.known.copy()
+    assert differ == 0 and count > 100
