@@ -3,7 +3,7 @@
 A shape may move by its speed times the step, so touches are found with gaps up to what two shapes may approach each
 other. Boxes along the world's axes that contain shapes all the step are sorted in strips [spans.py], and swept: each
 strip by itself, and with those that its boxes reach into. Planes and height fields are tried with everything that
-moves.
+moves and is near them.
 
 Pairs are kept with their boxes. Where a part of a step ends, shapes that are still within these overlap in no other
 pairs.
