@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import supple
 from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Result, simulate
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.touching.search import search_touches
+from supple.adaptive.touching.stepping import ROOM_FOR_TOUCHES
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
-from tests.touching import Floats, chains, strewn
+from tests.touching import RADIUS, Floats, add_capsules, add_chain, chains, strewn
 
 G = 9.81
 FLOOR = Contacts(ground=0.0)
@@ -190,7 +192,11 @@ def assert_finds_all(body: AdaptiveDynamics, room: ContactRoom) -> int:
     hybrid = body._hybrid
     energies = hybrid.energies()  # places all rigid parts
     assert np.isfinite(energies).all() and hybrid.touches is not None
-    search_touches.load()(hybrid.memory.address, CURRENT, 0.0)
+    search, scene = search_touches.load(), hybrid.touches.room.scene
+    search(hybrid.memory.address, CURRENT, 0.0)
+    while scene.n > scene.capacity:
+        hybrid.touches.lacks_room(ROOM_FOR_TOUCHES, hybrid.memory)
+        search(hybrid.memory.address, CURRENT, 0.0)
     ours = hybrid.touches.room.found
     moving, expected = set(body.active_joints.tolist()), []
     for t in room.touching(body.q.copy()):
@@ -215,6 +221,67 @@ def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int
             body.run(0.1, dt=1e-3)
         found = assert_finds_all(body, room)
         assert moved or found > 1
+
+
+def over_fields(seed: int, bodies: int = 24, links: int = 2) -> tuple[Model, Floats]:
+    """Chains about the borders of two height fields that lean, one level, one with hills; and where they are: they
+    point away from a corner of a field, and their ends hardly touch it, or nearly do."""
+    rng, b, places = np.random.default_rng(seed), ModelBuilder("over fields"), []
+    for k in range(bodies):
+        add_chain(b, links, f"c{k}l", damping=0.05)
+        add_capsules(b, links, f"c{k}l", friction=0.6, margin=0.002 * (k % 4))
+    for k in range(2):
+        edges, points = rng.uniform(0.4, 1.2, 2), 0.1 * k * rng.normal(size=(5, 7)) + rng.normal()
+        turn, middle = Rotation.from_rotvec(0.4 * rng.normal(size=3)), np.array([2.0 * k, 0.0, -0.5])
+        b.add_shape(None, "heights", edges, middle, turn.as_quat(), points=points, margin=0.01 * k)
+        for _ in range(bodies // 2):
+            i, j = rng.choice([0, 4]), rng.choice([0, 6])
+            corner = edges * (j / 6 - 0.5, i / 4 - 0.5)
+            places.append(turn.apply((*corner, points[i, j])) + middle)
+    model = b.build()
+    q = strewn(model, seed)
+    for k, at in enumerate(model.q_index[model.parent < 0]):
+        turn = Rotation.from_quat(q[at + 3 : at + 7])
+        q[at : at + 3] = places[k] + turn.apply((0.0, 0.0, -RADIUS * rng.uniform(0.9, 1.5)))
+    return model, q
+
+
+@pytest.mark.parametrize("active", [0, 4, 18])
+def test_height_fields_are_met_wherever_they_are_and_however_they_lean(active: int) -> None:
+    """By chains at their corners, and then while these fall past them."""
+    contacts, alike = Contacts(limits=False, sleep=0.0), 0
+    for seed in range(20):
+        model, q = over_fields(seed)
+        room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+        v = np.random.default_rng(seed).normal(size=model.nv)
+        body = AdaptiveDynamics(model, q, active=active, contacts=contacts, check_energy=False)
+        alike += assert_finds_all(body, room)
+        if seed < 3:
+            body.set_state(q, v)
+            for _ in range(40):
+                body.run(4e-3, dt=2e-3)
+                alike += assert_finds_all(body, room)
+    assert alike > 1000
+
+
+@pytest.mark.parametrize("way", [(0.0, 0.0, 6.0), (9.0, 0.0, -1.0), (0.0, -9.0, -20.0)])
+def test_pairs_with_a_height_field_are_not_listed_far_above_or_beside_it(way: tuple[float, float, float]) -> None:
+    b = ModelBuilder("far")
+    add_chain(b, 30)
+    add_capsules(b, 30)
+    turn = Rotation.from_rotvec((0.1, 0.2, 2.0))
+    b.add_shape(None, "heights", (4.0, 3.0), rotation=turn.as_quat(), points=np.linspace(0.0, 1.0, 20).reshape(4, 5))
+    model = b.build()
+    q = model.neutral()
+    q[:3] = turn.apply(way) + (0.0, 0.0, 3.0)
+    for far in (True, False):
+        body = AdaptiveDynamics(model, q, active=3, contacts=Contacts(sleep=0.0))
+        body.step(1e-3)
+        assert body._hybrid.touches is not None
+        touching = body._hybrid.touches.struct
+        listed = touching.n_pairs, touching.n_listed_shapes
+        assert listed == (0, 0) if far else listed[0] > 3
+        q[:3] = 0.0, 0.0, 1.5
 
 
 @pytest.mark.parametrize(("active", "every"), [(8, 3), (10, 1), (14, 20)])

@@ -11,6 +11,9 @@ import pytest
 
 import supple
 from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Push, StateError, simulate
+from supple.adaptive.restoring import LATER, STATE
+from supple.adaptive.touching.saved import LATER as LATER_TOUCHES
+from supple.adaptive.touching.saved import PREFIX
 from tests.law_of_contact import Verdict
 from tests.random_scenes import judge_adaptive
 from tests.touching import Floats, chains, strewn
@@ -323,6 +326,10 @@ def test_what_is_refused_leaves_no_trace() -> None:
     for name, value in (("touches_asleep", np.array([7])), ("touches_quiet", np.array([np.nan]))):
         with pytest.raises(StateError, match="saved"):
             body.restore(body.save() | {name: value})
+    whole = body.save()
+    for name in whole.keys() - {STATE, *LATER, *(PREFIX + x for x in LATER_TOUCHES)}:
+        with pytest.raises(StateError, match=f"has no {name}$"):
+            body.restore({key: x for key, x in whole.items() if key != name})
     with pytest.raises(StateError, match="saved"):
         body.restore(bad)
     with pytest.raises(StateError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 Saved = dict[str, NDArray[Any]]
 
 STATE = "of_state"  #: in what is saved: a checksum of the state that it belongs to
+#: Names of numbers that earlier versions did not save.
+LATER = ("acceleration_least", "velocity_total", "whole_digits", "misjudged")
 
 
 def with_state(saved: Saved, *state: NDArray[np.float64]) -> Saved:
@@ -40,10 +42,18 @@ def refuse_another_state(saved: Saved, *state: NDArray[np.float64]) -> None:
         )
 
 
+def refuse_missing(saved: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raises StateError unless saved data have all of these names."""
+    for name in names:
+        if name not in saved:
+            raise StateError(f"restore takes what save() gave, all of it; this has no {name}")
+
+
 def of_adaptive_dynamics(saved: Any, like: Saved, assembly: Assembly, active: Ints) -> Saved:
     """The saved data, unchanged, if they fit. like: what is saved now; active: joints that must be active."""
-    if not (isinstance(saved, Mapping) and all(name in saved for name in SAVED_ARRAYS)):
+    if not isinstance(saved, Mapping):
         raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(SAVED_ARRAYS)} and numbers")
+    refuse_missing(saved, (name for name in (*SAVED_ARRAYS, *SAVED_NUMBERS) if name not in LATER))
     names = [name for name in (*SAVED_ARRAYS, *SAVED_NUMBERS) if name in saved]
     given = {name: take(name, saved[name], ARRAY) for name in names}
     whole_numbers = {name for name, x in like.items() if x.dtype.kind == "i"}

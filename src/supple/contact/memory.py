@@ -31,7 +31,8 @@ class PlacedShape(Struct):
     body = Integer()  # -1: the world
     R = Value(Mat3)  # in the body's frame, as kernels have it
     p = Value(Vec3)
-    half = Value(Vec3)  # half edges; (radius, radius, half length) of capsules and cylinders; (radius, ...) of spheres
+    half = Value(Vec3)  # half edges; (radius, radius, half length) of capsules and cylinders; (radius, ...) of spheres;
+    # of height fields, half edges along x and y, and the highest point
     box = Value(Vec3)  # half edges of a box about its origin that contains it
     friction = Number()  # -1: not given
     restitution = Number()

@@ -56,8 +56,8 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats,
     out["kind"], out["body"] = [KINDS.index(x.kind) for x in shapes], body
     out["R"] = (turn @ np.array([x.rotation for x in shapes])).reshape(-1, 9)
     out["p"] = np.einsum("kij,kj->ki", turn, np.array([x.position for x in shapes]))
-    alike: dict[Any, int] = {}  # shapes of the same size share a computation; hulls differ
-    which = [alike.setdefault((x.kind, i if x.kind == "hull" else x.size), i) for i, x in enumerate(shapes)]
+    alike: dict[Any, int] = {}  # shapes of the same size share a computation; those of points differ
+    which = [alike.setdefault((x.kind, i if x.points is not None else x.size), i) for i, x in enumerate(shapes)]
     halves = {i: _halves(shapes[i]) for i in alike.values()}
     out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
     solid = np.array([x.kind not in OF_THE_WORLD for x in shapes], dtype=bool)
@@ -107,5 +107,6 @@ def _halves(x: Shape) -> tuple[Floats, Floats]:
         half = 0.5 * np.ptp(x.points, axis=0)
         return half, half
     if x.kind == "heights":
-        return np.array([0.5 * size[0], 0.5 * size[1], 0.0]), np.full(3, math.inf)
+        assert x.points is not None
+        return np.array([0.5 * size[0], 0.5 * size[1], x.points.max()]), np.full(3, math.inf)
     return np.zeros(3), np.full(3, math.inf)

@@ -19,12 +19,14 @@ from supple.adaptive.touching.capsules import ROUNDING, capsule_around, segment_
 from supple.adaptive.touching.memory import touching_of
 from supple.assembly.poses import pose_at, set_pose
 from supple.contact.geometry.finding import AHEAD
+from supple.contact.geometry.hills import distance_beyond
 from supple.contact.geometry.points import norm
+from supple.contact.geometry.volumes import vec_abs
 from supple.contact.memory import PLANE
 from supple.spatial.algebra import dot, transpose, z_axis
 from supple.spatial.compiler import helper
 
-UNKNOWN = -1e300  #: the clearance of pairs that are tested in every search
+UNKNOWN = -1e300  #: the clearance of pairs that are tested in the next search
 
 
 # --- when the neighbour list is built ---------------------------------------------------------------------------------
@@ -41,8 +43,10 @@ def clearance_of(scene, s, t):
         return segment_distance(B.at - A.at, a, l, b, m) - out - other - ROUNDING * (l + m + radius + other)
     if B.kind == PLANE:
         n = z_axis(B.X)
-        return dot(n, A.at - B.at) - abs(dot(n, a)) * l - out - ROUNDING * (l + radius)
-    return UNKNOWN
+        gap = dot(n, A.at - B.at) - abs(dot(n, a)) * l
+    else:
+        gap = distance_beyond(B, transpose(B.X) @ (A.at - B.at), vec_abs(transpose(B.X) @ a) * l)
+    return gap - out - ROUNDING * (l + radius)
 
 
 @helper

@@ -12,9 +12,10 @@ from supple.adaptive.touching.memory import touching_of
 from supple.adaptive.touching.node_poses import list_shape, place_node, world_pose
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.geometry.finding import may_touch
-from supple.contact.geometry.volumes import are_apart, is_above, is_empty
+from supple.contact.geometry.hills import distance_beyond
+from supple.contact.geometry.volumes import are_apart, is_above, is_empty, mat_abs
 from supple.contact.memory import PLANE
-from supple.spatial.algebra import Vec3, dot, z_axis
+from supple.spatial.algebra import Vec3, dot, transpose, z_axis
 from supple.spatial.compiler import helper
 
 # --- candidates -------------------------------------------------------------------------------------------------------
@@ -88,7 +89,8 @@ def is_far(hybrid, i, t):
         axis = z_axis(shape.X)
         return is_above(axis, dot(axis, shape.at), R, r, volume, out)
     if t >= scene.n_shapes - scene.n_flat:
-        return False
+        size = mat_abs(transpose(shape.X) @ R) @ volume.h
+        return distance_beyond(shape, transpose(shape.X) @ (R @ volume.c + r - shape.at), size) > out
     A, B = volume, hybrid.body_volumes[hybrid.body.tree.n]
     B.c, B.h = Vec3(0.0, 0.0, 0.0), shape.box
     return are_apart(R, r, A, shape.X, shape.at, B, out)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.adaptive.restoring import refuse_missing
 from supple.arguments import ARRAY, take
 from supple.contact.memory import CONTACT, LIMIT, Touch
 from supple.errors import StateError
@@ -49,8 +50,9 @@ def check_saved(saved: Any, like: Saved, n_shapes: int, nv: int) -> Saved:
     degrees of freedom. like: a saved state of that model. Arrays that earlier versions did not save are empty or
     zero."""
     names = [PREFIX + name for name in SAVED]
-    if not (isinstance(saved, Mapping) and all(PREFIX + name in saved for name in SAVED if name not in LATER)):
+    if not (isinstance(saved, Mapping) and any(name in saved for name in names)):
         raise StateError("the saved state is of a run without contacts")
+    refuse_missing(saved, (PREFIX + name for name in SAVED if name not in LATER))
     given = {name: take(name, saved[name], ARRAY) for name in names if name in saved}
     given.setdefault(PREFIX + "exerted", np.zeros((0, sum(COLUMNS.values()))))
     given.setdefault(PREFIX + "momenta", np.zeros_like(like[PREFIX + "momenta"]))

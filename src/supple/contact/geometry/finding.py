@@ -3,7 +3,7 @@
 A shape may move by its speed times the step, so touches are found with gaps up to what two shapes may approach each
 other. Boxes along the world's axes that contain shapes all the step are sorted in strips [spans.py], and swept: each
 strip by itself, and with those that its boxes reach into. Planes and height fields are tried with everything that
-moves.
+moves and is near them.
 
 Pairs are kept with their boxes. Where a part of a step ends, shapes that are still within these overlap in no other
 pairs.
@@ -17,10 +17,11 @@ from supple.contact.geometry.boxes import boxes
 from supple.contact.geometry.capsules import capsule_on_box, capsules, sphere_on_capsule
 from supple.contact.geometry.convex import convex, hull_on_plane
 from supple.contact.geometry.heights import shape_on_heights
+from supple.contact.geometry.hills import distance_beyond
 from supple.contact.geometry.points import FEATURES, add_spheres, norm, shape_on_plane, sphere_on_box
 from supple.contact.geometry.spans import order_spans, strip_at, turned_to
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, LIMIT, PLANE, SPHERE, Scene
-from supple.spatial.algebra import Vec3, cross, dot, z_axis
+from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, kernel, part
 
 AHEAD = 1.5  #: what the motion of a step may be, relative to what velocities and gravity say at its beginning
@@ -116,8 +117,12 @@ def meet(scene, i, j):
 @helper
 def near_flat(scene, A, B):
     """How near a shape has to be to a plane or a height field, and whether it may be."""
-    within = A.reach + A.margin + B.margin + scene.length
-    return within, B.kind != PLANE or dot(z_axis(B.X), A.at - B.at) < norm(A.box) + within
+    within, size, d = A.reach + A.margin + B.margin + scene.length, norm(A.box), A.at - B.at
+    if B.kind == PLANE:
+        near = dot(z_axis(B.X), d) < size + within
+    else:
+        near = distance_beyond(B, transpose(B.X) @ d, Vec3(size, size, size)) < within
+    return within, near
 
 
 @helper

@@ -29,6 +29,13 @@ def spacing(H):
 
 
 @helper
+def distance_beyond(H, p, size):
+    """How far a box with half edges `size` about p is above or beside a height field, at least; negative if it may be
+    inside. All in the field's frame; what is below the field counts as inside."""
+    return max(abs(p.x) - size.x - H.half.x, abs(p.y) - size.y - H.half.y, p.z - size.z - H.half.z)
+
+
+@helper
 def field_point(scene, H, row, column):
     """A corner of the field, in its own frame."""
     dx, dy = spacing(H)
