@@ -94,8 +94,8 @@ class Request:
         for key, value in settings.items():
             name = key.replace("-", "_")
             if name not in known:
-                said = unknown("setting", key, list(known), listed=True)
-                raise StateError(f"{place(file, text, key)}: {said} ({', '.join(known)})")
+                wrong = unknown("setting", key, list(known), listed=True)
+                raise StateError(f"{place(file, text, key)}: {wrong} ({', '.join(known)})")
             below[name] = typed(f"{place(file, text, key)}: {key}", value, hints[name])
         scene = self.scene or below.get("scene")
         if scene in scenes.NAMES:  # while it can be said where what is wrong is written

@@ -301,7 +301,7 @@ BAD = {
     "run arm.urdf --torque elbo=1": "did you mean 'elbow'",
     "run arm.urdf --at elbow=1,2": "has 1 coordinates",
     "run rope --force nobody:1,0,0": "no body named 'nobody'; there are 40 of them: 'rope 0', 'rope 1', ",
-    "run arm.urdf --force x:1,0,0": "no body named 'x'; there are: 'upper', 'lower'",
+    "run arm.urdf --force x:1,0,0": "no body or frame named 'x'; there are: 'upper', 'lower', 'base'",
     "run arm.urdf --error 0.1": "--error is for methods 'quasi-statics' and 'adaptive', this run uses 'aba': add "
     "--method adaptive, or leave --error out",
     "run rope --active 5": "--active is for method 'adaptive', this run uses 'aba': add --method adaptive, or leave",

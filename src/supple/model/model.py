@@ -204,10 +204,15 @@ def unknown(kind: str, name: str, known: Sequence[str], *, listed: bool = False)
 
 def _some(known: Sequence[str], listed: bool) -> str:
     """How many there are, and the first few, if no list follows."""
-    names = ", ".join(quoted(x) for x in dict.fromkeys(known[:FEW]))
-    if listed or not known:
-        return f"there are {len(known)} of them" if known else "there are none"
-    return f"there are {len(known)} of them: {names}, ..." if len(known) > FEW else f"there are: {names}"
+    if not known:
+        return "there are none"
+    first = [quoted(x) for x in dict.fromkeys(known[:FEW])]
+    while len(first) > 1 and sum(map(len, first)) > LONG_NAME:
+        first.pop()
+    names = "" if listed else f": {', '.join(first)}"
+    if names and len(dict.fromkeys(known)) == len(first):
+        return f"there are{names}"
+    return f"there are {len(known)} of them{names}{', ...' if names else ''}"
 
 
 @made_once("_work")
