@@ -227,7 +227,7 @@ def _chosen(kind: str, name: str | None, known: dict[str, str]) -> list[str]:
     from supple.model.model import unknown
 
     if name is not None and name not in known:
-        raise typer.BadParameter(f"{unknown(kind, name, list(known))} ({', '.join(known)})")
+        raise typer.BadParameter(f"{unknown(kind, name, list(known), listed=True)} ({', '.join(known)})")
     return list(known) if name is None else [name]
 
 

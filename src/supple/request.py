@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -23,17 +24,18 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from supple import scenes
-from supple.arguments import shown
+from supple.arguments import NOT_NEGATIVE, POSITIVE, SECONDS, kind_of, shown, take, whole
 from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.files import load_quietly
 from supple.files.mjcf_start import start_of
 from supple.model.model import Joint, Model, unknown
+from supple.model.parents import room
 from supple.reading import read_text
 from supple.scenes import Scene
 from supple.simulating.forces import Controls, Limits, Push, Spring
 from supple.simulating.names import today
-from supple.simulating.simulation import Simulation
+from supple.simulating.simulation import OWN, Duration, Integrator, Method, Simulation
 from supple.simulating.starting import closed_near, say_moved
 
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
@@ -41,6 +43,13 @@ STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
 SCENE_STEPS = 1000  #: of a scene, by quasi-statics
 LARGEST_CONFIG = 100_000  #: bytes of a TOML file
 MOST_DOTS = 500  #: in the key of a line
+MANY, MOST = 200_000, 10**8  #: bodies: how many take seconds to build, and may be
+#: What options may be, by their names in a Request.
+KINDS = {
+    "method": kind_of(Method), "integrator": kind_of(Integrator), "dt": SECONDS, "duration": kind_of(Duration),
+    "steps": whole(0), "every": whole(1), "error": NOT_NEGATIVE, "active": whole(0), "rtol": POSITIVE,
+    "atol": POSITIVE, "limits": NOT_NEGATIVE,
+}  # fmt: skip
 
 
 @dataclass
@@ -85,9 +94,8 @@ class Request:
         for key, value in settings.items():
             name = key.replace("-", "_")
             if name not in known:
-                raise StateError(
-                    f"{place(file, text, key)}: {unknown('setting', key, list(known))} ({', '.join(known)})"
-                )
+                wrong = unknown("setting", key, list(known), listed=True)
+                raise StateError(f"{place(file, text, key)}: {wrong} ({', '.join(known)})")
             below[name] = typed(f"{place(file, text, key)}: {key}", value, hints[name])
         scene = self.scene or below.get("scene")
         if scene in scenes.NAMES:  # while it can be said where what is wrong is written
@@ -121,9 +129,12 @@ class Request:
     def simulation(self, model: Model | None = None, endless: bool = False) -> Simulation:
         """The run. model: instead of the one in the file, for a recording that is continued. endless: it has no
         duration."""
+        self._check()
         made = self._scene() if self.scene in scenes.NAMES else None
         if made is None and self.set:
             raise StateError("--set is for the parameters of a scene; a file has none")
+        if made is not None and model is None:
+            self._refuse_for_scene(made)
         body = made.model if made is not None else model or self._load()
         method = self.method or ("aba" if made is None else made.method)
         dt = self.dt if self.dt is not None else STEP if made is None else made.step_of(method)
@@ -133,6 +144,8 @@ class Request:
         duration = self.duration if self.duration is not None else long if self.steps is None else self.steps * dt
         options = {name: getattr(self, name) for name in ("error", "active", "measure", "guaranteed", "rtol", "atol")}
         given = {name: value for name, value in options.items() if value is not None}
+        touching = self._contacts(made, method)
+        self._refuse_options(given, method, made, touching)
         if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
             given |= made.adaptive
         near = self._position(body, start_of(body) if made is None else made.q0)
@@ -144,7 +157,7 @@ class Request:
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches,
-            joint_forces=self.joint_forces, contacts=self._contacts(made, method),
+            joint_forces=self.joint_forces, contacts=touching,
             **given,
         )  # fmt: skip
         if made is not None:
@@ -157,7 +170,7 @@ class Request:
         if made is not None and made.contacts is not None:
             if method not in ("aba", "adaptive"):
                 raise StateError(
-                    f"bodies of {self.scene} touch, which method {method!r} does not know: aba, adaptive do"
+                    f"method {method!r} does not support contact, which {self.scene} has: use --method aba or adaptive"
                 )
             return made.contacts
         if made is not None and asked and not made.model.shape_list:
@@ -166,9 +179,57 @@ class Request:
             raise StateError(f"bodies of {name} have no shapes by which to touch: leave {asked} out, or run {others}")
         return Contacts(ground="below") if self.ground else self.contacts
 
+    def _check(self) -> None:
+        """Refuse values that no run takes, by the names of their options."""
+        for name, kind in KINDS.items():
+            value = getattr(self, name)
+            if value is not None and kind is not None:
+                whole_number = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+                take(f"--{name}", int(value) if whole_number else value, kind)
+
+    def _refuse_for_scene(self, made: Scene) -> None:
+        """Options that a scene leaves no choice of."""
+        for said, option in ((self.floating_base, "--floating-base"), (not self.loops, "--no-loops")):
+            if said:
+                raise StateError(f"{option} is for robots from files: leave it out")
+        if self.ground and made.contacts is not None:
+            own = "has its own floor" if made.contacts.ground is not None else "has its own ground, and takes no floor"
+            raise StateError(f"{self.scene} {own}: leave --ground out")
+
+    def _refuse_options(self, given: dict[str, Any], method: str, made: Scene | None, touching: Any) -> None:
+        """Options of other methods and integrators, and what contact excludes."""
+        for name in given:
+            if name in ("rtol", "atol"):
+                if self.integrator != "dop853":
+                    raise StateError(
+                        f"--{name} is for integrator 'dop853': add --integrator dop853, or leave --{name} out"
+                    )
+                continue
+            owners = [other for other, own in OWN.items() if name in own.options]
+            if method not in owners:
+                way = "add" if self.method is None else "use"
+                raise StateError(
+                    f"--{name} is for method{'s'[: len(owners) != 1]} {' and '.join(map(repr, owners))}, this run uses "
+                    f"{method!r}: {way} --method {owners[-1]}, or leave --{name} out"
+                )
+        if touching and self.guaranteed:
+            which = f", which {self.scene} has" if made is not None and made.contacts is not None else ""
+            raise StateError(f"--guaranteed does not work with contact{which}: leave --guaranteed out")
+
     def _scene(self) -> Scene:
-        make = scenes.NAMES[str(self.scene)]
-        return make(**parameters(str(self.scene), make, self.set))
+        name = str(self.scene)
+        make = scenes.NAMES[name]
+        given = parameters(name, make, self.set)
+        n = scenes.n_bodies(name, given)
+        if MANY < n <= MOST:
+            room(n)
+            print(f"supple: building {n:,} bodies ...", file=sys.stderr, flush=True)
+        try:
+            return make(**given)
+        except StateError as e:  # the name of a function is not that of its scene
+            said = str(e)
+            prefix = f"{make.__name__}: "
+            raise StateError(f"{name}: {said.removeprefix(prefix)}" if said.startswith(prefix) else said) from None
 
     def _load(self) -> Model:
         name = str(self.scene)
@@ -229,7 +290,7 @@ def check_scene(name: str) -> None:
     if Path(name).is_dir():
         raise StateError(f"{name} is a folder; name a file in it")
     if Path(name).suffix.lower() not in FILES and not Path(name).exists():
-        said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
+        said, known = unknown("scene", name, list(scenes.NAMES), listed=True), ", ".join(scenes.NAMES)
         raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
 
 
@@ -241,7 +302,9 @@ def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any], wh
     for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known:
-            raise StateError(f"{where}scene {scene!r}: {unknown('parameter', key, known)} ({', '.join(known)})")
+            raise StateError(
+                f"{where}scene {scene!r}: {unknown('parameter', key, known, listed=True)} ({', '.join(known)})"
+            )
         out[name] = typed(f"{where}{scene}: {key}", value, hints[name])
     return out
 
@@ -256,7 +319,9 @@ def typed(what: str, value: Any, kind: Any) -> Any:
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             choices = get_args(kind)
-            raise StateError(f"{what}: {unknown('choice', str(value), choices)} ({', '.join(map(str, choices))})")
+            raise StateError(
+                f"{what}: {unknown('choice', str(value), choices, listed=True)} ({', '.join(map(str, choices))})"
+            )
         return value
     kinds = [k for k in get_args(kind) if k is not type(None)] if type(None) in get_args(kind) else [kind]
     one = get_origin(kinds[0]) or kinds[0]

@@ -35,6 +35,14 @@ def check_target(path: str | Path, error: type[SuppleError] = SuppleError) -> No
         raise error(f"{path} cannot be written: {e.strerror or e}") from None
 
 
+def reason(e: OSError, path: str | Path) -> str:
+    """Why a file was not written. A folder in which there is no file to be made, as /proc, is there all the same."""
+    folder = Path(os.path.realpath(path)).parent
+    if isinstance(e, FileNotFoundError) and folder.is_dir():
+        return f"the folder {folder} cannot hold files"
+    return e.strerror or str(e)
+
+
 @contextmanager
 def replacing(path: str | Path, error: type[SuppleError] = SuppleError) -> Iterator[BinaryIO]:
     """A file to write, which gets its name when all went well. What went wrong with files is raised as `error`."""
@@ -51,7 +59,7 @@ def replacing(path: str | Path, error: type[SuppleError] = SuppleError) -> Itera
     except SuppleError:
         raise
     except OSError as e:
-        raise error(f"{path} cannot be written: {e.strerror or e}") from None
+        raise error(f"{path} cannot be written: {reason(e, path)}") from None
 
 
 @contextmanager

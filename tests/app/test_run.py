@@ -21,8 +21,9 @@ import pytest
 
 import supple
 from pictures import lacking
-from supple import cli, scenes
-from supple.commands.run import _measured_said
+from supple import cli, memory, request, scenes
+from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.commands.run import _at_rest, _measured_said
 from supple.record.head import LENGTH, read_head
 
 ARM = """<robot name="arm"><link name="base"/>
@@ -175,7 +176,37 @@ def test_what_is_at_rest_leaves_nothing_out():
     out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "4").split())
     assert "measured at the end, everything is at rest and sleeps" in out
     out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "0.01").split())
-    assert "sleep" not in out and "the next step leaves out" in out
+    assert "sleep" not in out and "measured" not in out  # a share of accelerations says little where things touch
+
+
+def test_how_a_run_with_contact_steps_is_said():
+    assert "how aba; rk4 in flight, midpoint rule in contact " in " ".join(
+        succeeds("run", "rope", "--set", "links=3", "--duration", "0.01").split()
+    )
+    assert "how aba, rk4 energy" in " ".join(succeeds("run", "pendulum", "--duration", "0.01").split())
+
+
+@pytest.mark.parametrize(
+    ("asleep", "said"),
+    [([], None), ([0], "1 of 3 trees is at rest and sleeps"), ([0, 2], "2 of 3 trees are at rest and sleep")],
+)
+def test_how_many_trees_sleep_is_said(asleep, said, monkeypatch):
+    scene = scenes.pile(3, 2)
+    run = supple.Simulation(scene.model, scene.q0, contacts=scene.contacts, method="adaptive", active=2)
+    monkeypatch.setattr(AdaptiveDynamics, "sleeping", asleep)
+    assert _at_rest(run) == said
+
+
+def test_a_large_scene_says_that_it_is_being_built(monkeypatch):
+    monkeypatch.setattr(request, "MANY", 10)
+    code, _, said = ended("run", "pendulum", "--set", "links=11", "--duration", "0.01")
+    assert not code and "supple: building 11 bodies ..." in said
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder of Linux")
+def test_a_folder_that_cannot_hold_files_is_named():
+    code, _, said = ended("run", "pendulum", "--duration", "0.01", "--record", "/proc/x.h5")
+    assert code == 2 and "/proc/x.h5 cannot be written: the folder /proc cannot hold files" in said
 
 
 def test_what_hangs_still_leaves_nothing_out():
@@ -247,13 +278,19 @@ BAD = {
     "run arm.urdf --method abba": "did you mean 'aba'",
     "run arm.urdf --integrator rk5": "did you mean 'rk4'",
     "run arm.urdf --dt fast": "'--dt'",
-    "run arm.urdf --dt -1": "dt must be a positive",
-    "run arm.urdf --dt 0": "dt must be a positive",
+    "run arm.urdf --dt -1": "supple: --dt must be a positive number of seconds, not -1\n",
+    "run arm.urdf --dt 0": "supple: --dt must be a positive number of seconds, not 0\n",
+    "run pile --every 0": "supple: --every must be a whole number >= 1, not 0\n",
+    "run pile --active -1": "supple: --active must be a whole number >= 0, not -1\n",
+    "run pile --error -0.5": "supple: --error must be a finite number >= 0, not -0.5\n",
+    "run pile --limits -1": "supple: --limits must be a finite number >= 0, not -1\n",
+    "run pile --method foo": "supple: --method must be 'aba',",
+    "run --config zero.toml": "supple: --dt must be a positive number of seconds, not 0\n",
     "run arm.urdf --dt 1e-12 --duration 1e300": "more than 1e+15 steps",
-    "run arm.urdf --rtol 1e-6": "rtol and atol are for integrator 'dop853'",
+    "run arm.urdf --rtol 1e-6": "--rtol is for integrator 'dop853': add --integrator dop853, or leave --rtol out",
     "run arm.urdf --plot run.docx": "a picture's name ends in one of",
     "run arm.urdf --plot no/run.png": "there is no folder no",
-    "run arm.urdf --duration nan": "duration must be a finite number of seconds",
+    "run arm.urdf --duration nan": "--duration must be a finite number of seconds",
     "run arm.urdf --control servo=1": "no actuator named 'servo'",
     "run arm.urdf --control servo=x": "'x' must be 1 numbers",
     "run arm.urdf --force lowr:0,0,1": "did you mean 'lower'",
@@ -263,7 +300,16 @@ BAD = {
     "run arm.urdf --force lower:0,0,1@": "3 numbers",
     "run arm.urdf --torque elbo=1": "did you mean 'elbow'",
     "run arm.urdf --at elbow=1,2": "has 1 coordinates",
-    "run arm.urdf --error 0.1": "takes no error",
+    "run rope --force nobody:1,0,0": "no body named 'nobody'; there are 40 of them: 'rope 0', 'rope 1', ",
+    "run arm.urdf --force x:1,0,0": "no body or frame named 'x'; there are: 'upper', 'lower', 'base'",
+    "run arm.urdf --error 0.1": "--error is for methods 'quasi-statics' and 'adaptive', this run uses 'aba': add "
+    "--method adaptive, or leave --error out",
+    "run rope --active 5": "--active is for method 'adaptive', this run uses 'aba': add --method adaptive, or leave",
+    "run arm.urdf --method quasi-statics --active 1": "use --method adaptive, or leave --active out",
+    "run pile --error 0.01 --guaranteed": "--guaranteed does not work with contact, which pile has: leave --guaranteed",
+    "run standing-robot --set height=-1": "supple: standing-robot: height must be a positive number, not -1",
+    "run compass --set slope=9": "supple: compass: slope",
+    "run rope --set links=100000000": "a model of 100,000,000 bodies would take 160 GB",
     "run arm.urdf --config no.toml": "no.toml: there is no such file",
     "run --config broken.toml": "broken.toml",
     "run --config typo.toml": "typo.toml:2: no setting named 'duratoin'; did you mean 'duration'?",
@@ -273,7 +319,12 @@ BAD = {
     "run arm.urdf --grund": "No such option: --grund (Possible options: --ground",
     "run arm.urdf --ground": "no body of 'arm' that can move has a contact shape",
     "run pendulum --ground": "leave --ground out, or run one that has some: falling-crowd",
-    "run rope --method dca": "bodies of rope touch, which method 'dca' does not know: aba, adaptive do",
+    "run pile --ground": "pile has its own floor: leave --ground out",
+    "run walker-by-contact --ground": "walker-by-contact has its own ground, and takes no floor: leave --ground out",
+    "run pile --floating-base": "--floating-base is for robots from files: leave it out",
+    "run pile --no-loops": "--no-loops is for robots from files: leave it out",
+    "run rope --method dca": "method 'dca' does not support contact, which rope has: use --method aba or adaptive",
+    "inspect run.h5": "run.h5: a recording, not a robot: use `supple view` or `supple export`",
     "run --resume no.h5": "no.h5 cannot be read",
     "run --resume arm.urdf": "not a recording",
     "run arm.urdf --record no/run.h5": "cannot be written",
@@ -288,14 +339,16 @@ BAD = {
 }
 
 
-def test_what_is_wrong_is_answered_in_a_sentence(arm, tmp_path):
+def test_what_is_wrong_is_answered_in_a_sentence(arm, tmp_path, monkeypatch):
     """Exit code 2, one line, no traceback."""
     (tmp_path / "broken.toml").write_text("scene = \n")
     (tmp_path / "typo.toml").write_text('scene = "arm.urdf"\nduratoin = 3\n')
     (tmp_path / "type.toml").write_text('scene = "arm.urdf"\ndt = "slow"\n')
     (tmp_path / "scene.toml").write_text('scene = "molecule"\n\n[set]\njoint = 5\n')
+    (tmp_path / "zero.toml").write_text('scene = "arm.urdf"\ndt = 0.0\n')
     (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
     (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(memory, "physical_memory", lambda: 8 * 10**9)
     wrong = {}
     for words, message in BAD.items():
         code, _, line = ended(*words.split(), cwd=tmp_path)

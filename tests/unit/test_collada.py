@@ -133,6 +133,11 @@ BAD = {
         "all of them finite",
     ),
     "a huge unit": (dae(unit="1e30"), "within 1e"),
+    "Python's numbers": (dae(points="0 0 0 1_0 0 0 0 1 0 0 0 1"), "not a number"),
+    "Python's whole numbers": (
+        dae(faces=f'<triangles count="1">{INPUTS}<p>0 0 1 0 2 1_0</p></triangles>'),
+        "not whole",
+    ),
     "a unit of nothing": (dae(unit="0"), r"a\.dae:3: unit 'u': meter must be above zero"),
     "a negative unit": (dae(unit="-1"), r"a\.dae:3: unit 'u': meter must be above zero"),
     "no unit": (dae(unit="x"), r"a\.dae:3: unit 'u': meter holds 'x'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import supple
 from supple import ModelBuilder, ModelError, ParseError, Shape
+from supple.files.mesh_corners import corners_in
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.5
 
@@ -188,6 +190,61 @@ def test_bad_shapes_of_a_urdf_are_errors_with_the_line(tmp_path: Path, shape: st
     assert e.value.line == 3 and "robot.urdf" in str(e.value)
 
 
+FACES = "".join(f"f {a} {b} {c}\n" for a, b, c in ((1, 2, 4), (1, 4, 3), (5, 7, 8), (5, 8, 6)))
+CUBE = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + CUBE + FACES,
+        "\ufeff" + CUBE,
+        CUBE.replace("v 1", "\t v 1") + FACES.replace("f", "  f"),
+        CUBE + "v 9 9 9\n" + FACES,
+        CUBE + FACES + "v 9 9 9\nl 1 9\np 9\n",
+        CUBE + FACES.replace(" 1 ", " 1/2/3 ").replace(" 4 ", " 4//1 "),
+        "v 9 9 9\n" + CUBE + "f -8 -7 -6 -5\nf -4 -3 -2 -1\nv -9 -9 -9\n",
+        CUBE + "v 9 9 9\nf 1 2 \\\n 3 4\nf 5 6 \\\n 7 8\n",
+        (CUBE + FACES).replace("\n", "\r"),
+        (CUBE + FACES).replace("\n", "\r\n"),
+        CUBE.replace("\n", " 1.0 0.5 0.5\n"),  # colours
+    ],
+)
+def test_corners_of_an_obj_are_those_of_its_faces(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.obj").write_bytes(text.encode())
+    found = np.unique(corners_in(tmp_path / "a.obj"), axis=0)
+    np.testing.assert_array_equal(found, np.unique(CORNERS, axis=0))
+
+
+@pytest.mark.parametrize("change", [str.upper, lambda x: x.replace("\n", "\r"), lambda x: x.replace("\n", "\r\n")])
+def test_an_stl_in_text_may_be_in_capitals_and_have_any_line_ends(tmp_path: Path, change: Callable[[str], str]) -> None:
+    text = "solid x\n" + "".join(f" vertex {x} {y} {z}\n" for x, y, z in CORNERS) + "endsolid\n"
+    (tmp_path / "a.stl").write_bytes(change(text).encode())
+    np.testing.assert_array_equal(corners_in(tmp_path / "a.stl"), CORNERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "words"),
+    [
+        ("a.obj", "v 0 0 0\nv 1_0 0 0\n", 2, "three numbers: '1_0 0 0'"),
+        ("a.obj", "v 0 0 0\nv 1 0\nv 0 1 0\n", 2, "three numbers: '1 0'"),
+        ("a.obj", "v 0 0 nan\n", 1, "three numbers"),
+        ("a.obj", CUBE + "f 1 2 9\n", None, "vertex 9, and there are 8"),
+        ("a.obj", CUBE + "f 0 1 2\n", None, "vertex 0, and there are 8"),
+        ("a.obj", CUBE + "f 1 2 -9\n", None, "vertex 0, and there are 8"),
+        ("a.obj", CUBE + "f 1 2 1_0\n", 9, "'1_0'"),
+        ("a.stl", "solid\nvertex 0 0 1_0\n", 2, "three numbers"),
+    ],
+)
+def test_a_mesh_with_something_else_than_numbers_is_refused(
+    tmp_path: Path, name: str, text: str, line: int | None, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ParseError, match=words) as e:
+        corners_in(tmp_path / name)
+    assert e.value.line == line
+
+
 def test_collision_meshes_that_are_not_read_are_reported(tmp_path: Path) -> None:
     (tmp_path / "x.ply").write_text("")
     model = urdf(tmp_path, geometry('<mesh filename="x.ply"/>'), geometry('<mesh filename="no.stl"/>'))
@@ -224,10 +281,111 @@ def test_mjcf_geoms_are_shapes(tmp_path: Path) -> None:
     kinds = {name: s.kind for name, s in shapes.items()}
     assert kinds == {"floor": "plane", "hills": "heights", "box": "box", "c": "capsule", "hull": "hull", "s": "sphere"}
     assert shapes["box"].size == (0.2, 0.4, 0.6) and (shapes["box"].group, shapes["box"].mask) == (2, 4)
-    assert shapes["box"].margin == 0.01 and shapes["floor"].friction == 0.4 and shapes["c"].friction == 0.0
+    assert shapes["box"].margin == 0.01 and shapes["floor"].friction == 0.4 and shapes["c"].friction == 1.0
     assert shapes["hills"].points.tolist()[1] == [0.0, 0.5, 0.0] and shapes["hills"].size == (4.0, 2.0)
     assert shapes["c"].size == (0.1, 0.4) and {*shapes["box"].apart, *shapes["s"].apart} >= {"s"} - {"box"}
     assert isinstance(shapes["hull"], Shape)
+
+
+def mjcf(folder: Path, worldbody: str, more: str = "") -> supple.Model:
+    pytest.importorskip("mujoco")
+    (folder / "robot.xml").write_text(f"<mujoco><worldbody>{worldbody}</worldbody>{more}</mujoco>")
+    return supple.load(folder / "robot.xml")
+
+
+FALLING = '<body name="{0}" pos="0 0 {1}"><freejoint/><geom name="{0}" size=".1" {2}/></body>'
+SMOOTH = 'condim="1"'
+
+
+@pytest.mark.parametrize(
+    ("geoms", "frictions", "rubbing"),
+    [
+        (dict(a=(1, 0.8), b=(1, 0.5)), dict(a=0.0, b=0.0), ""),
+        (dict(a=(1, 0.8), b=(3, 0.9)), dict(a=0.0, b=0.9), ""),  # the larger one is b's in any case
+        (dict(a=(1, 0.8), b=(3, 0.1)), dict(a=0.8, b=0.1), ""),  # as MuJoCo has it, with nothing else of condim 1
+        (dict(a=(1, 0.8), b=(3, 0.5), c=(1, 0.4)), dict(a=0.8, b=0.5, c=0.0), "'a'"),
+        (dict(a=(1, 0.8), b=(3, 0.1), c=(1, 0.4)), dict(a=0.8, b=0.1, c=0.4), "'a', 'c'"),
+    ],
+)
+def test_geoms_of_condim_1_have_the_friction_of_mujoco_against_others(
+    tmp_path: Path, geoms: dict[str, tuple[int, float]], frictions: dict[str, float], rubbing: str
+) -> None:
+    bodies = (FALLING.format(n, i, f'condim="{c}" friction="{mu}"') for i, (n, (c, mu)) in enumerate(geoms.items()))
+    model = mjcf(tmp_path, "".join(bodies))
+    assert {s.name: s.friction for s in model.shape_list} == frictions
+    said = [r.message for r in model.report.about("contact")]
+    assert [f"geom {rubbing}: condim 1" in text for text in said] == [True] * bool(rubbing)
+
+
+def test_geoms_that_never_meet_do_not_count_for_friction(tmp_path: Path) -> None:
+    """Feet of condim 1 touch a rough floor, and each other never."""
+    floor = '<geom name="floor" type="plane" size="1 1 1" friction=".1"/>'
+    feet = [FALLING.format(name, at, f'{SMOOTH} contype="2" conaffinity="1"') for name, at in (("a", 1), ("b", 2))]
+    model = mjcf(tmp_path, floor + "".join(feet))
+    assert [s.friction for s in model.shape_list] == [0.1, 1.0, 1.0] and not model.report.about("contact")
+
+
+def test_a_plane_on_a_mocap_body_is_ground(tmp_path: Path) -> None:
+    ground = '<body name="m" mocap="true" pos="0 0 .5"><geom name="p" type="plane" size="1 1 1"/>{}</body>'
+    arm = '<body name="arm"><joint/><geom name="arm" size=".2"/></body>'
+    model = mjcf(tmp_path, ground.format(arm) + FALLING.format("ball", 2, ""))
+    assert model.shapes["p"].body == -1 and not model.report.about("collision")
+    assert model.shapes["p"].apart == ("arm",)  # what a joint connects to a mocap body is its neighbour
+    q = model.neutral()
+    q[model.joints["ball_joint"].q][:3] = 1.0, 0.0, 0.59
+    rows = supple.simulate(model, q, duration=2e-3, dt=1e-3, contacts=True).contacts(-1)
+    assert {(c.shape, c.other) for c in rows} == {("ball", "p")}
+
+
+PAIR = '<contact><pair name="p" geom1="a" geom2="b"/>{}</contact>'
+
+
+@pytest.mark.parametrize(
+    ("inner", "more", "words"),
+    [
+        ('<body name="x" pos=".3 0 0"><joint axis="0 1 0"/><geom name="b" size=".1"/></body>', "", "neighbours=True"),
+        ('<body name="x" pos=".3 0 0"><geom name="b" size=".1"/></body>', "", "one rigid body"),
+        ("", "", "its own parameters do not act: its geoms' do"),
+        ("", '<exclude body1="b" body2="a"/>', "<exclude> keeps"),
+    ],
+)
+def test_a_pair_of_an_mjcf_says_why_it_does_not_act(tmp_path: Path, inner: str, more: str, words: str) -> None:
+    first = f'<body name="a"><freejoint/><geom name="a" size=".1"/>{inner}</body>'
+    model = mjcf(tmp_path, first if inner else first + FALLING.format("b", 1, ""), PAIR.format(more))
+    (remark,) = model.report.about("contact")
+    assert remark.message.startswith("pair 'p': ") and words in remark.message
+
+
+@pytest.mark.parametrize("geom", ['size="1e300"', 'type="box" size="1e300 1 1"', 'type="capsule" size="1 1e300"'])
+def test_a_geom_beyond_measure_is_refused_without_a_warning(tmp_path: Path, geom: str) -> None:
+    with pytest.raises(ParseError, match=r"robot\.xml"):
+        mjcf(tmp_path, f'<body name="a"><freejoint/><geom name="a" mass="1" {geom}/></body>')
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_entities_of_an_mjcf_are_refused_with_their_line(tmp_path: Path, included: bool) -> None:
+    pytest.importorskip("mujoco")
+    declared = '<!DOCTYPE mujoco [\n<!ENTITY a "torso">\n]>\n'
+    text = declared + '<mujoco><worldbody><body name="&a;"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    (tmp_path / "a.xml").write_text(text)
+    (tmp_path / "b.xml").write_text('<mujoco><include file="a.xml"/></mujoco>')
+    with pytest.raises(ParseError, match=r"a\.xml:2: the DOCTYPE declares entities"):
+        supple.load(tmp_path / ("b.xml" if included else "a.xml"))
+
+
+def test_the_last_bit_of_contype_counts(tmp_path: Path) -> None:
+    last = -(2**31)
+    model = mjcf(
+        tmp_path,
+        f'<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="{last}"/>'
+        + FALLING.format("a", 0.09, f'contype="{last}" conaffinity="0"')
+        + FALLING.format("b", 3, 'contype="-1" conaffinity="-1"'),
+    )
+    assert (model.shapes["a"].group, model.shapes["a"].mask, model.shapes["floor"].mask) == (2**31, 0, 2**31)
+    q = model.neutral()
+    q[[2, 9]] = 0.09, 3.0
+    rows = supple.simulate(model, q, duration=1e-3, dt=1e-3, contacts=True).contacts(-1)
+    assert [(c.shape, c.other) for c in rows] == [("a", "floor")]
 
 
 @pytest.mark.parametrize(

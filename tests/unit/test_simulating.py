@@ -344,6 +344,11 @@ def test_results_show_themselves(tmp_path):
             r"leave the integrator out, or take another method \(aba, .*dense\)",
         ),
         ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
+        (
+            {"method": "crba", "contacts": True},
+            "contacts need method 'aba' or 'adaptive' and .* leave method='crba' out",
+        ),
+        ({"integrator": "dop853", "contacts": True}, "steps of fixed length: leave integrator='dop853' out"),
         ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "exact methods take all forces"),
     ],
 )

@@ -94,7 +94,11 @@ def run(
         bool, typer.Option("--guaranteed", help="Certify --error, of accelerations, at every step (method adaptive).")
     ] = False,
     active: Annotated[
-        int | None, typer.Option("--active", help="Number of joints that an adaptive method simulates.")
+        int | None,
+        typer.Option(
+            "--active",
+            help="Number of joints that an adaptive method simulates. Free roots always move, and count on top.",
+        ),
     ] = None,
     rtol: Annotated[
         float | None, typer.Option("--rtol", help="Relative tolerance of dop853.", show_default="1e-9")
@@ -123,7 +127,7 @@ def run(
     ground: Annotated[
         bool,
         typer.Option(
-            "--ground", help="The same, with a floor below all bodies; a robot falls only with --floating-base."
+            "--ground", help="Like --contacts, with a floor below all shapes. A robot needs --floating-base to fall."
         ),
     ] = False,
     floating_base: Floating = False,
@@ -198,15 +202,31 @@ def _with_measured(run: Simulation, result: Result) -> Result:
     from supple.errors import SuppleError
 
     with suppress(SuppleError):  # a step from here may be impossible, which is no failure of the run
-        measured = run.measured_error()
+        words = _at_rest(run)
+        measured = run.measured_error() if words is None and run.contacts is None else None
         if measured is not None:
-            result.about["measured"] = f"at the end, {_measured_said(run, measured)}"
+            words = _measured_said(run, measured)
+        if words is not None:
+            result.about["measured"] = f"at the end, {words}"
     return result
 
 
+def _at_rest(run: Simulation) -> str | None:
+    """How much of an adaptive run sleeps; None if nothing does."""
+    from supple.adaptive.dynamics import AdaptiveDynamics
+
+    stepper = run.stepper
+    if not isinstance(stepper, AdaptiveDynamics) or not len(stepper.sleeping):
+        return None
+    asleep, trees = len(stepper.sleeping), int((stepper.model.parent < 0).sum())
+    if asleep == trees:
+        return "everything is at rest and sleeps"
+    return f"{asleep} of {trees} trees {'is' if asleep == 1 else 'are'} at rest and sleep{'s'[: asleep == 1]}"
+
+
 def _measured_said(run: Simulation, measured: float) -> str:
-    """The measured error in words. Where bodies are at rest it says so, since a share of next to nothing, or of what
-    they would do if they were woken, is misleading."""
+    """The measured error in words. Where bodies are at rest it says so, since a share of next to nothing is
+    misleading."""
     import numpy as np
 
     from supple.adaptive.dynamics import AdaptiveDynamics
@@ -217,11 +237,6 @@ def _measured_said(run: Simulation, measured: float) -> str:
     stepper = run.stepper
     if not isinstance(stepper, AdaptiveDynamics):
         return left_out
-    asleep, trees = len(stepper.sleeping), int((stepper.model.parent < 0).sum())
-    if asleep == trees:
-        return "everything is at rest and sleeps"
-    if asleep:
-        return f"{asleep} of {trees} characters are at rest and sleep; compared with a step that wakes them, {left_out}"
     if measured > 0.0:
         whole = copy(stepper)
         whole.active = stepper.model.n_joints
@@ -311,7 +326,7 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     unit = result.model.units.energy
     rows = {
         "states": f"{len(result)}, from {result.span}",
-        "how": ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k)),
+        "how": _how(result),
         "energy": f"{energies[0]:.6g} {unit} at first, {energies[1]:.6g} {unit} at last",
     }
     if result.active_counts is not None:
@@ -344,6 +359,14 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         say(console, f"\nTo go on: {plain(again)}")
     if record is not None:
         say(console, f"\nTo watch it: {plain(f'supple view {shlex.quote(str(record))}')}")
+
+
+def _how(result: Result) -> str:
+    """Method and integrator; steps in which something may touch are those of contact."""
+    words = [str(result.about[k]) for k in ("method", "integrator") if result.about.get(k)]
+    if len(words) > 1 and isinstance(result.about.get("shapes"), list):
+        return f"{words[0]}; {words[1]} in flight, midpoint rule in contact"
+    return ", ".join(words)
 
 
 def _contacts_said(result: Result) -> str:

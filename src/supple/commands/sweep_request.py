@@ -94,7 +94,9 @@ class SweepRequest:
         for key, value in said.items():
             where = f"{place(file, text, key)}: "
             if key not in KINDS:
-                raise StateError(f"{where}{unknown('setting', key, [*KINDS, 'over', 'set'])} ({', '.join(KINDS)})")
+                raise StateError(
+                    f"{where}{unknown('setting', key, [*KINDS, 'over', 'set'], listed=True)} ({', '.join(KINDS)})"
+                )
             below[key] = typed(f"{where}{key}", value, KINDS[key])
         below["quantity"] = tuple(below.get("quantity", ()))
         usual = SweepRequest()
@@ -113,9 +115,9 @@ class SweepRequest:
         others = [x for x in self.quantity if x not in GROUPS]
         for name in others:
             if not drawn:
-                raise StateError(f"{unknown('group of quantities', name, GROUPS)} ({', '.join(GROUPS)})")
+                raise StateError(f"{unknown('group of quantities', name, GROUPS, listed=True)} ({', '.join(GROUPS)})")
             if name not in known and not name.startswith("events_"):
-                raise StateError(f"{unknown('quantity', name, known)} ({', '.join(known)})")
+                raise StateError(f"{unknown('quantity', name, known, listed=True)} ({', '.join(known)})")
         if set(others) & set(OF_GAIT) and "gait" not in out:
             out = [*(out or RUN), "gait"]
         return out or None

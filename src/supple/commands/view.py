@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 Port = Annotated[
     int | None,
-    typer.Option("--port", min=0, max=65535, help="Of this machine.", show_default="the first free one from 8080 on"),
+    typer.Option(
+        "--port", min=0, max=65535, help="Port on this machine.", show_default="the first free one from 8080 on"
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser, too.")]
 
@@ -55,7 +57,7 @@ def view(
             show_default="as in the page",
         ),
     ] = None,
-    colour: Annotated[str, typer.Option("--colour", help="Of these files, by: active, error or own.")] = "active",
+    colour: Annotated[str, typer.Option("--colour", help="Colours in these files: active, error or own.")] = "active",
     no_loops: Tree = False,
 ) -> None:
     """Look at a recording, a robot or a captured motion in a browser page.
@@ -78,7 +80,7 @@ def view(
         if path is not None and path.suffix.lower() not in endings:
             raise typer.BadParameter(f"{option} {printable(path)}: its name must end in {' or '.join(endings)}")
     if colour not in MEANING:
-        raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
+        raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING), listed=True)} ({', '.join(MEANING)})")
     result, title, posed = shown_as(file, loops=not no_loops)
     try:
         if files:

@@ -43,13 +43,16 @@ class Contacts:
     ground: the height of a plane perpendicular to gravity, or "below": just below all shapes at the start of the run;
     None for no plane.
     friction, restitution: coefficients of all shapes, overriding their own.
+    neighbours: whether bodies connected by a joint touch.
     apart: pairs of names, of bodies or shapes, that never touch.
-    limits: also enforce joint limits, by the same solver.
-    tolerance: of the contact law, relative to the relative velocities; solvers aim at a hundredth of it. sweeps: the
-    maximum number of Gauss-Seidel sweeps before a step is halved, and of convex problems after that. overlap: metres of
-    overlap that are not removed.
-    sleep: in adaptive dynamics, characters slower than this for a quarter of a second fall asleep: in m/s, the root of
-    twice their kinetic energy per mass; 0 disables sleep.
+    limits: whether joints keep within their limits, by the same solver.
+    tolerance: the error that velocities at contacts may have, relative to the relative velocities. Solvers aim at a
+    hundredth of it; steps that exceed it are divided.
+    sweeps: how many times the simplest solver, Gauss-Seidel, goes through all contacts before a step is halved; also
+    how many convex problems are solved after that.
+    overlap: overlap below this, in metres, is left alone; what is deeper is moved apart.
+    sleep: in adaptive dynamics, trees with a free root that are slower than this for a quarter of a second fall asleep.
+    In m/s: the root of twice their kinetic energy per mass. With 0, nothing sleeps.
     """
 
     ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None

@@ -20,6 +20,7 @@ from supple.model.model import Model
 
 __all__ = ["from_mujoco", "load", "load_bvh", "load_mjcf", "load_urdf", "save_urdf", "to_mujoco", "to_urdf"]
 
+RECORDINGS = (".h5", ".hdf5")
 SUPPORTED = "supported are URDF (.urdf, or .xml around <robot>), MJCF (.xml around <mujoco>) and BVH (.bvh)"
 
 
@@ -63,6 +64,10 @@ def load_quietly(
     suffix = Path(path).suffix.lower()
     if suffix == ".bvh":
         return load_bvh(path, gravity=gravity).model
+    if suffix in RECORDINGS:
+        raise ParseError(
+            "a recording, not a robot: use `supple view` or `supple export` (supple.load_run in Python)", str(path)
+        )
     if suffix not in (".urdf", ".xml"):
         raise ParseError(f"the suffix {suffix!r} is not known; {SUPPORTED}", str(path))
     tag = "robot" if suffix == ".urdf" else root_tag(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +139,7 @@ class _Reader:
         (given, offset), stride = vertex[0], max(offsets) + 1
         words = [p.text.split()[offset::stride] for p in faces.iter("{*}p") if p.text]
         try:
-            numbers = np.unique(np.array([w for part in words for w in part], dtype=np.int64))
+            numbers = np.unique(_array([w for part in words for w in part], np.int64))
         except (ValueError, OverflowError):
             doc.fail(faces, "the numbers of its corners are not whole numbers")
         if not len(numbers):
@@ -175,7 +176,7 @@ class _Reader:
         """The numbers that are the text of an element."""
         words = (element.text or "").split()
         try:
-            values = np.array(words, dtype=np.float64)
+            values = _array(words, np.float64)
         except ValueError:
             self.doc.fail(element, "holds what is not a number")
         if not np.isfinite(values).all():
@@ -183,6 +184,13 @@ class _Reader:
         if count is not None and len(values) != count:
             self.doc.fail(element, f"needs {count} numbers, not {len(values)}")
         return values
+
+
+def _array(words: list[str], kind: type[Any]) -> NDArray[Any]:
+    """Words as numbers; those that only Python reads, as 1_0, are none."""
+    if any("_" in word for word in words):
+        raise ValueError
+    return np.array(words, dtype=kind)
 
 
 def _matrix(kind: str, values: Floats) -> Floats:

@@ -76,24 +76,30 @@ def load_mjcf(
         gravity = np.zeros(3) if switched_off(_mujoco(), m, "GRAVITY") else m.opt.gravity
     builder = ModelBuilder(_model_name(m) or Path(path).stem, gravity, file)
     try:
-        translation = _Translation(m, builder)
-        freed = _body_to_free(m, builder) if floating_base else None
-        translation.add_bodies(freed)
-        translation.add_frames()
-        translation.add_visuals()
-        if not switched_off(_mujoco(), m, "CONTACT"):
-            add_shapes(m, builder, translation.geom_names, translation.number, translation.origin, file)
-        equalities = translation.add_equalities(freed, loops)
-        remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
-        remark_elements(file, builder)
-        policy = "refuse" if strict else "report"
-        return builder.build(unphysical_inertia=policy, singular=policy)
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers that are too large, which are refused
+            return _translated(m, builder, file, floating_base, strict, loops)
     except ParseError:
         raise
     except ModelError as e:
         raise ParseError(str(e), file) from None
     except UnicodeDecodeError as e:
         raise ParseError(f"a name is not UTF-8: {e.object!r}", file) from None
+
+
+def _translated(m: Any, builder: ModelBuilder, file: str, floating_base: bool, strict: bool, loops: bool) -> Model:
+    """The model of a compiled one."""
+    translation = _Translation(m, builder)
+    freed = _body_to_free(m, builder) if floating_base else None
+    translation.add_bodies(freed)
+    translation.add_frames()
+    translation.add_visuals()
+    if not switched_off(_mujoco(), m, "CONTACT"):
+        add_shapes(m, builder, translation.geom_names, translation.number, translation.origin, file)
+    equalities = translation.add_equalities(freed, loops)
+    remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
+    remark_elements(file, builder)
+    policy = "refuse" if strict else "report"
+    return builder.build(unphysical_inertia=policy, singular=policy)
 
 
 def _mujoco() -> ModuleType:

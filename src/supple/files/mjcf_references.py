@@ -1,5 +1,5 @@
 """What is looked at before MuJoCo reads an MJCF: the files that it names, since to open a pipe is to wait for who
-writes to it; and numbers that MuJoCo takes though they are none.
+writes to it; numbers that MuJoCo takes though they are none; and entities, which it leaves as they are written.
 
 MuJoCo looks for a file in the folder of the model, of the file that names it, or in one that <compiler> names; a name
 is refused if it leads to something other than a regular file in any of them.
@@ -14,7 +14,7 @@ from pathlib import Path
 from lxml import etree
 
 from supple.errors import ParseError
-from supple.files.xml import Element, line_of, read_bytes, safe_options, tag_of
+from supple.files.xml import Element, line_of, read_bytes, refuse_entities, safe_options, tag_of
 from supple.reading import check_file
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
@@ -30,7 +30,7 @@ FINITE = {
 
 
 def check_references(file: str) -> None:
-    """Refuse a file that names a pipe, a device or a folder, or includes one that does."""
+    """Refuse a file that names a pipe, a device or a folder, or declares entities, or includes one that does."""
     for element, at, name, found in _references(file):
         _check(found, element, at, name)
 
@@ -61,6 +61,7 @@ def _references(file: str) -> Iterator[tuple[Element, str, str, list[Path]]]:
         root = _root(at)
         if root is None:
             continue
+        refuse_entities(root, read_bytes(at), known_as)
         _check_numbers(root, known_as)
         folders |= {home / str(name) for what in FOLDERS for name in root.xpath(f"//@{what}")}
         for element in root.xpath("//*[@*[starts-with(name(), 'file')]]"):

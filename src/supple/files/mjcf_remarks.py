@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 
-from supple.files.mjcf_collisions import touching, unsupported
+from supple.files.mjcf_collisions import connected, frictions, touching, unsupported, usable
 from supple.files.mjcf_equalities import Equalities
 from supple.files.mjcf_flags import switched_off
 from supple.files.xml import children, read_bytes, safe_options, tag_of
@@ -66,6 +66,7 @@ OPTIONS = {
     "integrator": "a run has its own integrator",
     "magnetic": "there are no magnetometers",
 }
+FLAGS = {"FILTERPARENT": "bodies connected by a joint touch only with Contacts(neighbours=True)"}
 #: Flags that are followed, or switch off what does not act here in any case.
 FOLLOWED = (
     "GRAVITY", "DAMPER", "PASSIVE", "SPRING", "CONTACT", "EQUALITY", "FRICTIONLOSS", "CONSTRAINT", "SENSOR",
@@ -227,19 +228,31 @@ class _Remarks:
         changed = [what for what in OF_CONTACTS if self.differs("geom", what, found)]
         if changed:
             self.say("contact", "geom", names, f"touch rigidly, whatever their {', '.join(changed)}")
+        _, rubbing = frictions(m, usable(m))
+        what = "condim 1, but friction with other geoms of condim 1, too; MuJoCo has none there"
+        self.say("contact", "geom", [self.names.geoms[g] for g in rubbing], what)
         if (m.geom_condim[found] > 3).any():
             self.say("contact", "geom", names, "have sliding friction only: none against rolling and spinning")
 
     def pairs(self) -> None:
-        """A <pair> lets its geoms touch whatever their masks; here masks decide."""
+        """A <pair> lets its geoms touch whatever their masks and bodies; here these decide."""
         m = self.m
         names = self.named("PAIR", m.npair)
         group, mask = m.geom_contype, m.geom_conaffinity
         a, b = m.pair_geom1, m.pair_geom2
-        meet = ((group[a] & mask[b]) | (group[b] & mask[a])) != 0
-        self.say("contact", "pair", [names[i] for i in _where(meet)], "its own parameters do not act: its geoms' do")
-        why = "does not act: contype and conaffinity keep its geoms apart"
-        self.say("contact", "pair", [names[i] for i in _where(~meet)], why)
+        body_a, body_b = m.geom_bodyid[a], m.geom_bodyid[b]
+        excluded = np.isin([_signature(*x) for x in zip(body_a, body_b)], m.exclude_signature)
+        reasons = (
+            (((group[a] & mask[b]) | (group[b] & mask[a])) == 0, "contype and conaffinity keep its geoms apart"),
+            (excluded, "<exclude> keeps its geoms apart"),
+            (m.body_weldid[body_a] == m.body_weldid[body_b], "its geoms are parts of one rigid body"),
+            (connected(m, a, b), "a joint connects its bodies, which touch only with Contacts(neighbours=True)"),
+        )
+        left = np.ones(m.npair, dtype=bool)
+        for which, why in reasons:
+            self.say("contact", "pair", [names[i] for i in _where(left & which)], f"does not act: {why}")
+            left &= ~which
+        self.say("contact", "pair", [names[i] for i in _where(left)], "its own parameters do not act: its geoms' do")
 
     def looks(self) -> None:
         m = self.m
@@ -277,7 +290,8 @@ class _Remarks:
             if name.startswith(prefix) and int(bit) & getattr(self.m.opt, which):
                 flag = name.removeprefix(prefix)
                 if able == "enable" or flag not in (*FOLLOWED, "LIMIT"):
-                    self.builder.remark("option", f'flag {flag.lower()}="{able}": of MuJoCo\'s own solver; not used')
+                    why = FLAGS.get(flag, "of MuJoCo's own solver; not used")
+                    self.builder.remark("option", f'flag {flag.lower()}="{able}": {why}')
 
     # --- saying it --------------------------------------------------------------------------------------
 
@@ -340,6 +354,11 @@ def _by_reason(reasons: dict[int, str]) -> dict[str, list[int]]:
     for i, why in reasons.items():
         out.setdefault(why, []).append(i)
     return out
+
+
+def _signature(one: int, two: int) -> int:
+    """Of two bodies, as <exclude> is kept in a compiled model."""
+    return (min(int(one), int(two)) << 16) + max(int(one), int(two))
 
 
 def _where(flags: Any) -> list[int]:

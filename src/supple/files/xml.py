@@ -54,6 +54,15 @@ def root_tag(path: str | Path) -> str:
     raise ParseError("there is no element in the file", str(path))
 
 
+def refuse_entities(element: Element, data: bytes, file: str) -> None:
+    """Refuse a file whose DOCTYPE declares entities. element: any one of it; data: its content."""
+    dtd = element.getroottree().docinfo.internalDTD
+    if dtd is not None and any(True for _ in dtd.iterentities()):
+        before, found, _ = data.partition(b"<!ENTITY")
+        line = before.count(b"\n") + 1 if found else None
+        raise ParseError("the DOCTYPE declares entities, which are refused; write them out", file, line)
+
+
 def tag_of(element: Element) -> str:
     """The tag as written, except that a default namespace (xmlns="...") is no part of it."""
     tag: str = element.tag
@@ -87,11 +96,7 @@ class Document:
             raise ParseError(f"not well-formed XML: {e.msg}", self.file, e.lineno) from None
         except ValueError as e:
             raise ParseError(f"not well-formed XML: {e}", self.file) from None
-        dtd = self.root.getroottree().docinfo.internalDTD
-        if dtd is not None and any(True for _ in dtd.iterentities()):
-            before, found, _ = data.partition(b"<!ENTITY")
-            line = before.count(b"\n") + 1 if found else None
-            raise ParseError("the DOCTYPE declares entities, which are refused; write them out", self.file, line)
+        refuse_entities(self.root, data, self.file)
 
     # --- saying what is wrong or unused -----------------------------------------------------------
 

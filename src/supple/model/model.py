@@ -190,15 +190,29 @@ def count(n: int, kind: str) -> str:
 
 
 LONG_NAME, MANY_NAMES = 80, 5_000  #: limits beyond which no similar names are searched
+FEW = 4  #: names that stand for many
 
 
-def unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    """The error message for an unknown name."""
+def unknown(kind: str, name: str, known: Sequence[str], *, listed: bool = False) -> str:
+    """The error message for an unknown name. listed: a list of all that are known follows it."""
     few = [x for x in known if len(x) <= LONG_NAME] if len(known) <= MANY_NAMES and len(name) <= LONG_NAME else []
     near = difflib.get_close_matches(name, few, n=3)  # quadratic in the lengths of names
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(known)} of them"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else _some(known, listed)
     shown = name if len(name) <= LONG_NAME else name[: LONG_NAME - 3] + "..."
     return f"no {kind} named {shown!r}; {hint}"
+
+
+def _some(known: Sequence[str], listed: bool) -> str:
+    """How many there are, and the first few, if no list follows."""
+    if not known:
+        return "there are none"
+    first = [quoted(x) for x in dict.fromkeys(known[:FEW])]
+    while len(first) > 1 and sum(map(len, first)) > LONG_NAME:
+        first.pop()
+    names = "" if listed else f": {', '.join(first)}"
+    if names and len(dict.fromkeys(known)) == len(first):
+        return f"there are{names}"
+    return f"there are {len(known)} of them{names}{', ...' if names else ''}"
 
 
 @made_once("_work")

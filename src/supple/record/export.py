@@ -41,7 +41,7 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
     if to is None and path is not None:
         to = Path(path).suffix.lstrip(".").lower()  # type: ignore[assignment]
     if to not in FORMATS:
-        raise RecordingError(f"{unknown('format', str(to), FORMATS)} ({', '.join(FORMATS)})")
+        raise RecordingError(f"{unknown('format', str(to), FORMATS, listed=True)} ({', '.join(FORMATS)})")
     source = Path(recording)
     with Recording(source) as r:
         target = source.with_suffix(f".{to}") if path is None else Path(path)

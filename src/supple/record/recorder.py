@@ -24,7 +24,7 @@ from supple.record.models import ModelWriter
 from supple.record.opening import being_written
 from supple.record.recording import Recording
 from supple.record.tables import Store, read_index
-from supple.writing import check_target
+from supple.writing import check_target, reason
 
 Floats = NDArray[np.float64]
 
@@ -197,11 +197,11 @@ class _as_said:
 
     def __exit__(self, kind: Any, e: BaseException | None, trace: Any) -> None:
         if isinstance(e, OSError) and not isinstance(e, RecordingError):
-            reason = e.strerror or str(e)
+            why = reason(e, self._path)
             raise RecordingError(
-                f"{self._path} cannot be written: {reason}; what was recorded before is whole, and can be resumed"
+                f"{self._path} cannot be written: {why}; what was recorded before is whole, and can be resumed"
                 if self._path.exists()
-                else f"{self._path} cannot be written: {reason}"
+                else f"{self._path} cannot be written: {why}"
             ) from e
         if isinstance(e, Damaged):
             raise RecordingError(f"{self._path} is damaged, and cannot be written on: {e}") from e

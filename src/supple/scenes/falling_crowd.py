@@ -38,8 +38,8 @@ SQUARE = {"foot": ((0.24, 0.09, 0.04), (0.05, 0.0, -0.06)), "palm": ((0.08, 0.03
 
 @checked
 def falling_crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> Scene:
-    """rows x columns people (89 bodies and 95 degrees of freedom each) stand on a floor, no two alike, held upright by
-    springs in their joints. A wave of pushes at the chest runs through the crowd: they fall, and come to rest."""
+    """rows x columns people (89 bodies and 95 degrees of freedom each) stand on a floor, no two alike; springs in their
+    joints hold them up. A wave of pushes at the chest runs through the crowd: they fall, and come to rest."""
     count, rng = rows * columns, np.random.default_rng(seed)
     room(count * len(skeleton().names))
     size = rng.uniform(1 - SIZES, 1 + SIZES, count)

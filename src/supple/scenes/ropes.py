@@ -65,6 +65,7 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
 @checked
 def rope(links: Some = 40) -> Scene:
     """A rope falls across a round bar above a floor, off-centre: it slides off, or friction holds it."""
+    room(links)
     b = ModelBuilder("rope")
     _add_rope(b, links, "rope")
     turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # z along y

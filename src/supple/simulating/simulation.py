@@ -549,10 +549,8 @@ class Simulation:
         if self._contacts is None:
             return
         if self.method not in ("aba", "adaptive") or self.integrator == "dop853":
-            how = "integrator 'dop853'" if self.method == "aba" else f"method {self.method!r}"
-            raise StateError(
-                f"contacts are for steps of fixed length by method 'aba' or 'adaptive', not for {how}: leave that out"
-            )
+            how = "integrator='dop853'" if self.method == "aba" else f"method={self.method!r}"
+            raise StateError(f"contacts need method 'aba' or 'adaptive' and steps of fixed length: leave {how} out")
 
     def _refuse_for_own(self, v: Floats) -> None:
         if self._watch.events:

@@ -60,7 +60,7 @@ class FunctionTarget:
             from supple.model.model import unknown  # which a worker can do without
 
             known = [name for name, p in self._parameters.items() if p.kind in BY_NAME]
-            raise StateError(f"{self.name}: {unknown('parameter', parameter, known)} ({', '.join(known)})")
+            raise StateError(f"{self.name}: {unknown('parameter', parameter, known, listed=True)} ({', '.join(known)})")
         value = _plain(parameter, value)
         if self.is_whole(parameter) and isinstance(value, float) and value == np.floor(value):
             return int(value)

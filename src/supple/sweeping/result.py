@@ -111,7 +111,9 @@ class Sweep:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.quantities:
-            raise StateError(f"{unknown('quantity', str(name), self.quantities)} ({', '.join(self.quantities)})")
+            raise StateError(
+                f"{unknown('quantity', str(name), self.quantities, listed=True)} ({', '.join(self.quantities)})"
+            )
         if name not in self._read:
             self._read[name] = self._array(name)
         return self._read[name]

@@ -59,7 +59,7 @@ class SceneTarget:
         self.groups = tuple(RUN if quantities is None else quantities)
         for group in self.groups:
             if group not in GROUPS:
-                raise StateError(f"{unknown('group of quantities', group, GROUPS)} ({', '.join(GROUPS)})")
+                raise StateError(f"{unknown('group of quantities', group, GROUPS, listed=True)} ({', '.join(GROUPS)})")
         if "gait" in self.groups and scene not in WALKERS:
             raise StateError(f"{self.name} is no walker, and has no gait; walkers are {', '.join(WALKERS)}")
 
@@ -111,7 +111,7 @@ class SceneTarget:
             return self._of_scene(parameter, value)
         if parameter not in self._settings:
             known = [*self._own, *self._settings]
-            raise StateError(f"{self.name}: {unknown('parameter', parameter, known)} ({', '.join(known)})")
+            raise StateError(f"{self.name}: {unknown('parameter', parameter, known, listed=True)} ({', '.join(known)})")
         if "gait" in self.groups and not set(self.groups) & set(RUN):
             raise StateError(f"{parameter} is a setting of runs, and for a gait alone none is made; leave it out")
         kind, where = self._settings[parameter], f"{self.name}: {parameter}"

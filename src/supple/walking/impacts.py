@@ -83,7 +83,7 @@ def impact(
     the conservation of momentum. Joints that were on the path to the old support move freely in the impact.
 
     normal: of the ground, outwards: an impulse that would pull the body towards it is refused. friction: of the ground,
-    Coulomb's coefficient: an impulse beyond it, with which the body would slip, is refused, too.
+    Coulomb's coefficient: an impulse outside the friction cone is refused, too, since the body would slip.
 
     With joint="free", a normal and friction, the ground does not hold the body: it bounces with the restitution, from 0
     to 1, and slips as far as friction lets it. Where friction would then add energy, restitution is halved until it
