@@ -360,8 +360,29 @@ def test_shapes_without_their_sizes_are_not_drawn(kind: str, size: tuple[float, 
     builder = supple.ModelBuilder("b")
     builder.add_body("a", mass=1.0, inertia=np.eye(3))
     builder.add_visual("a", kind, size)
-    drawn, failed = solids(builder.build())
-    assert not drawn and f"a {kind}" in failed[0]
+    model = builder.build()
+    drawn, failed, left_out = solids(model)
+    assert not drawn and f"a {kind}" in failed[0] and left_out == list(model.visuals)
+
+
+def test_bodies_whose_visuals_cannot_be_drawn_have_their_contact_shapes(tmp_path: Path) -> None:
+    """The trunk keeps a small visual beside the mesh that is left out; the leg has only the mesh; the tail no shape."""
+    b = supple.ModelBuilder()
+    for name in ("trunk", "leg", "tail"):
+        b.add_body(name, joint="free", mass=1.0, com=(0.0, 0.0, -0.5), inertia=np.eye(3))
+        b.add_visual(name, "mesh", (1.0, 1.0, 1.0), mesh=str(tmp_path / "none.stl"), name="mesh")
+    b.add_visual("trunk", "sphere", (0.05,), name="camera")
+    b.add_shape("trunk", "box", (0.5, 0.3, 0.2), name="trunk")
+    b.add_shape("trunk", "sphere", 0.05, name="camera")
+    b.add_shape("leg", "box", (0.1, 0.1, 0.4), name="leg")
+    model = b.build()
+    made, missing = shapes.batches(model, supple.poses(model, model.neutral()))
+    assert len(missing) == 1 and "none.stl" in missing[0]
+    drawn = [(batch.kind, len(batch.vertices), batch.body.tolist()) for batch in made]
+    (camera,) = [body for kind, corners, body in drawn if kind == "solid" and corners > 8]
+    (boxes,) = [body for kind, corners, body in drawn if kind == "solid" and corners == 8]
+    assert (camera, boxes) == ([0], [0, 1])
+    assert [body for kind, _, body in drawn if kind != "solid"] == [[2]]
 
 
 def test_ground_that_no_visual_shows_is_drawn_beside_the_visuals_of_the_world() -> None:

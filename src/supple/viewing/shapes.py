@@ -43,11 +43,11 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
 
     pose: where it begins. rods: (n, 2, 3) two points of each body in its frame.
     """
-    out, failed = solids(model)
+    out, failed, left_out = solids(model)
     seen_on = np.concatenate([np.zeros(0, dtype=np.int64), *(b.body for b in out)])
     if rods is not None or len(model.shape_list) > SIMPLY:
         seen_on = np.append(seen_on, np.arange(model.n_bodies))
-    out = out + touching_solids(model, np.unique(seen_on))
+    out = out + touching_solids(model, np.unique(seen_on), left_out)
     seen = np.zeros(model.n_bodies, dtype=bool)
     for b in out:
         seen[b.body[b.body >= 0]] = True

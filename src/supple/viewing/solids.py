@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -42,17 +42,26 @@ class Part(NamedTuple):
     colour: Rgb | None  #: None where the file says none
 
 
-def solids(model: Model) -> tuple[list[Batch], list[str]]:
-    """Visuals of the same shape together, and what could not be drawn."""
+class Drawn(NamedTuple):
+    """Shapes of the same kind together, and what could not be drawn: in words, and which visuals."""
+
+    batches: list[Batch]
+    failed: list[str]
+    left_out: list[Visual]
+
+
+def solids(model: Model) -> Drawn:
+    """The visuals of a model."""
     return _drawn(model.visuals)
 
 
-def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
+def _drawn(given: Iterable[Visual]) -> Drawn:
     groups: dict[Any, list[Visual]] = {}
-    out, failed, patience = [], [], PATIENCE
+    out, failed, left_out, patience = [], [], [], PATIENCE
     for v in given:
         if len(v.size) < SIZES.get(v.kind, 0):
             failed.append(f"a {v.kind} without its {SIZES[v.kind]} sizes is not drawn")
+            left_out.append(v)
             continue
         key = (v.kind, v.mesh, v.size if v.kind == "capsule" else None)
         groups.setdefault(key, []).append(v)
@@ -66,6 +75,7 @@ def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
             made = f"{mesh}: is not read, since other meshes took too long"
         if isinstance(made, str):
             failed.append(made)
+            left_out += visuals
             patience -= monotonic() - begun
             continue
         body = np.array([v.body for v in visuals], dtype=np.int64)
@@ -74,17 +84,21 @@ def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
         for part in made:
             own = np.array([_colour(v, part.colour) for v in visuals], dtype=np.uint8)
             out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own))
-    return out, failed
+    return Drawn(out, failed, left_out)
 
 
-def touching_solids(model: Model, seen: Ints) -> list[Batch]:
+def touching_solids(model: Model, seen: Ints, left_out: Collection[Visual] = ()) -> list[Batch]:
     """The shapes by which bodies touch, of those that are not in `seen`; -1 is the world. Planes are the ground.
 
-    On bodies in `seen`, those that no visual can show: height fields, and hulls of meshes whose file is not known."""
+    On bodies in `seen`, those that no visual shows: height fields, hulls of meshes whose file is not known, and where
+    visuals were left out all that do not have the name of one that is drawn."""
     out, plain = [], []
     unknown = {(v.body, v.name) for v in model.visuals if v.kind == "mesh" and v.mesh is None}
+    lacking, lost = {v.body for v in left_out}, {id(v) for v in left_out}
+    shown = {(v.body, v.name) for v in model.visuals if v.name and id(v) not in lost} if lacking else set()
     for shape in model.shape_list:
-        hidden = shape.kind == "heights" or (shape.body, shape.name) in unknown
+        name = shape.body, shape.name
+        hidden = shape.kind == "heights" or name in unknown or (shape.body in lacking and name not in shown)
         if shape.kind == "plane" or (shape.body in seen and not hidden):
             continue
         if shape.points is None:
@@ -94,7 +108,7 @@ def touching_solids(model: Model, seen: Ints) -> list[Batch]:
         colour = np.array([GROUND if shape.body < 0 else PLAIN], dtype=np.uint8)
         place = np.array([shape.body]), shape.position[None], shape.rotation[None], np.ones((1, 3))
         out.append(Batch(vertices, faces, *place, colour))
-    return out + _drawn(plain)[0]
+    return out + _drawn(plain).batches
 
 
 def _hull(points: Floats) -> tuple[Floats, Ints]:
@@ -165,8 +179,11 @@ def _mesh(path: str | None) -> list[Part] | str:
 
 
 @lru_cache(maxsize=256)
-def _read(path: str, changed: int) -> list[Part]:
-    reply, data = MESHES.ask(path, most_faces=MANY_FACES)
+def _read(path: str, changed: int) -> list[Part] | str:
+    try:
+        reply, data = MESHES.ask(path, most_faces=MANY_FACES)
+    except ParseError as e:
+        return str(e)
     out, at = [], 0
     for corners, faces, colour in reply["parts"]:
         v = np.frombuffer(data, dtype=np.float64, count=3 * corners, offset=at).reshape(-1, 3)
