@@ -44,9 +44,7 @@ def test_robot_is_a_picture_of_its_pose(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--gif", "--html"])
-def test_files_say_what_is_not_drawn_in_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
+def test_files_say_what_is_not_drawn_in_them(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
     (tmp_path / "a.stl").write_text("solid nothing")
     visual = '<visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>'
     (tmp_path / "arm.urdf").write_text(ROBOT.replace("</link></robot>", visual))

@@ -22,7 +22,7 @@ from supple.simulating.simulation import Sample, Simulation
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
-from supple.viewing.scenery import Scenery, usual_force
+from supple.viewing.scenery import Scenery, contacts_beyond, usual_force
 from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
@@ -72,7 +72,7 @@ class Live:
         self._wishes = Wishes()
         self._redraw = False
         self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
-        self._usual: deque[float] = deque(maxlen=POINTS)  #: forces of contacts
+        self._usual: deque[tuple[float, float]] = deque(maxlen=POINTS)  #: forces and numbers of contacts
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
@@ -229,8 +229,8 @@ class Live:
             there = arrows_now(float(sample.piece.times[-1]), sample.piece.touches[-1], MOST_CONTACTS)
             self._panel.stage.scenery.arrows = there
             if there.largest > 0.0:
-                self._usual.append(usual_force(self.run.model, there))
-                self._panel.stage.scenery.scale_by(float(np.median(self._usual)))
+                self._usual.append((usual_force(self.run.model, there), contacts_beyond(self.run.model, there)))
+                self._panel.stage.scenery.scale_by(*np.median(self._usual, axis=0).tolist())
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)
