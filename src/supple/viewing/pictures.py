@@ -26,6 +26,7 @@ CAP = 0.3  #: of the width: how much of a round end is within the length of a ro
 THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
 SHINE, SHINY = 0.3, 8.0  #: how much of a round body's colour turns white where light falls on it, if it is wider
 SUN = np.array([0.25, -0.35, 1.0])  #: towards the light that throws shadows, where z is up
+TRIANGLES = 30_000  #: of capsules, beyond which they are drawn as strokes that are round at their ends
 SHADE = (226, 226, 226)  #: of shadows on the ground
 
 
@@ -35,9 +36,11 @@ class Painter:
     def __init__(self, view: View, size: tuple[int, int], ground: Ground | None, points: Floats) -> None:
         """points: all that a motion reaches, for which the ground must be large enough."""
         self._view, self._size = view, (FINE * size[0], FINE * size[1])
-        self.size, self._ground = size, ground
+        self.size = size
+        self._floor = ground if ground is not None and ground.real else None  #: a mere grid has no shadows
         self._hulls: dict[int, tuple[Batch, Floats]] = {}  #: by batch, which is kept: the corners that throw its shadow
         self._paper = self._with_ground(ground, points)
+        self._strokes = False  #: whether capsules are drawn as such
 
     def draw(
         self, made: list[Batch], placed: tuple[Floats, Floats], painted: Bytes | None, things: list[Batch],
@@ -46,6 +49,7 @@ class Painter:
         """A picture. placed: see with_world; painted: colours of bodies; things: around them; said: the time."""
         from PIL import ImageDraw
 
+        self._strokes = sum(len(b) * len(b.faces) for b in made if b.kind == "capsule") > TRIANGLES
         picture = self._paper.copy()
         pen = ImageDraw.Draw(picture)
         for batch in made:
@@ -68,28 +72,29 @@ class Painter:
         return picture
 
     def _shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
-        """Of rods and balls, on the ground below them."""
-        if self._ground is None:
+        """Of rods, balls and capsules, on the ground below them."""
+        if self._floor is None:
             return
-        begin, end, wide = _ends(batch, R, r)
-        a, b = (self._ground.along(x, self._ground.turn @ SUN) for x in (begin, end))
+        begin, end, wide = (x[batch.body >= 0] for x in _ends(batch, R, r))
+        a, b = (self._floor.along(x, self._floor.turn @ SUN) for x in (begin, end))
         a, near = self._view.see(a, self._size)
         b, far = self._view.see(b, self._size)
         width = np.maximum(wide * self._view.pixels(0.5 * (near + far), self._size), 1.0)
         for p, q, w, z in zip(a.tolist(), b.tolist(), width.tolist(), np.minimum(near, far).tolist()):
             if z > 1e-6:
-                _round(pen, _shorter([tuple(p), tuple(q)], CAP * w), SHADE, w)
+                within = 0.0 if batch.kind == "capsule" else CAP * w
+                _round(pen, _shorter([tuple(p), tuple(q)], within), SHADE, w)
 
     def _solid_shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
         """Of solids that move, each as if it were convex."""
         mine = np.flatnonzero(batch.body >= 0)
-        if self._ground is None or not len(mine):
+        if self._floor is None or not len(mine):
             return
         corners = self._hulls.setdefault(id(batch), (batch, _outermost(batch.vertices)))[1]
         local = np.einsum("mij,mvj->mvi", batch.rotation[mine], batch.scale[mine, None] * corners)
         turn, at = R[batch.body[mine]], r[batch.body[mine]]
         at = at[:, None] + np.einsum("mij,mvj->mvi", turn, batch.begin[mine, None] + local)
-        thrown = self._ground.along(at.reshape(-1, 3), self._ground.turn @ SUN)
+        thrown = self._floor.along(at.reshape(-1, 3), self._floor.turn @ SUN)
         p, ahead = self._view.see(thrown, self._size)
         for points, z in zip(p.reshape(*at.shape[:2], 2), ahead.reshape(at.shape[:2]).min(axis=1).tolist()):
             if z > 1e-6:
@@ -97,7 +102,7 @@ class Painter:
 
     def _items(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
         """What is to be drawn of a batch, as far as it is before the camera."""
-        if batch.kind == "solid":
+        if batch.kind == "solid" or (batch.kind == "capsule" and not self._strokes):
             return self._triangles(batch, R, r, colours)
         begin, end, wide = _ends(batch, R, r)
         a, near = self._view.see(begin, self._size)
@@ -108,7 +113,8 @@ class Painter:
         rows = zip(
             ahead[seen].tolist(), a[seen].tolist(), b[seen].tolist(), colours[seen].tolist(), width[seen].tolist()
         )
-        return ((z, [tuple(p), tuple(q)], tuple(c), w) for z, p, q, c, w in rows)
+        beyond = CAP if batch.kind == "capsule" else 0.0  # of the width: caps are beyond its ends, those of rods within
+        return ((z, _shorter([tuple(p), tuple(q)], -beyond * w), tuple(c), w) for z, p, q, c, w in rows)
 
     def _triangles(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
         turn = R[batch.body]

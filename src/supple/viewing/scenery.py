@@ -21,7 +21,8 @@ from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.simulating.result import Result
 from supple.viewing.batch import Batch
 from supple.viewing.colours import ACTS, ANCHOR, CONTACT_FORCE, FORCE, SPRING, TORQUE, Entry, Rgb
-from supple.viewing.shapes import Mesh, ball_radii, link_length, tree_size, turned
+from supple.viewing.shapes import ball_radii, link_length, tree_size
+from supple.viewing.turned import Mesh, turned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -276,7 +277,7 @@ def usual_force(model: Model, arrows: Arrows | None = None) -> float:
     weight of one of the model's trees suggests, the usual one if there are many: more contacts share it the more bodies
     there are, though not all of them touch."""
     forces = np.zeros((0, 0)) if arrows is None else np.sort(np.linalg.norm(arrows.vectors, axis=2), axis=1)
-    forces = forces[forces.any(axis=1)] if forces.size else forces
+    forces = forces[forces.any(axis=1)]
     if len(forces):
         share = np.cumsum(forces, axis=1) / forces.sum(axis=1, keepdims=True)
         return float(np.median(forces[np.arange(len(forces)), np.argmax(share >= 0.5, axis=1)]))
