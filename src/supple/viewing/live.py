@@ -15,7 +15,7 @@ from supple.adaptive.quasistatics import QuasiStatics
 from supple.contact.room import COLUMNS
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
-from supple.simulating.contacts import arrows_now
+from supple.simulating.contacts import Contact, arrows_now, contacts_from
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
@@ -233,7 +233,8 @@ class Live:
                 self._panel.stage.scenery.scale_by(*np.median(self._usual, axis=0).tolist())
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
-        self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)
+        energy = float(sample.kinetic[-1] + sample.potential[-1])
+        self._panel.show(sample.piece.state(-1), energy, carried, lambda: _contacts(self.run, sample))
         if now - self._plotted > PLOTS and len(self._history) > 1:
             self._plotted = now
             curves = dict(zip(self._names, np.array(self._history).T))
@@ -250,6 +251,12 @@ class Live:
     def _begin(self) -> None:
         """The clock anew, from the next look on."""
         self._anew = True
+
+
+def _contacts(run: Simulation, sample: Sample) -> list[Contact]:
+    """What touches at the end of a sample."""
+    touches = sample.piece.touches
+    return [] if touches is None else contacts_from(touches[-1], run.shape_names, sample.piece.model)
 
 
 def _allowed(error: float, measure: str) -> str:
