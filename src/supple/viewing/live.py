@@ -256,7 +256,8 @@ class Live:
 def _contacts(run: Simulation, sample: Sample) -> list[Contact]:
     """What touches at the end of a sample."""
     touches = sample.piece.touches
-    return [] if touches is None else contacts_from(touches[-1], run.shape_names, sample.piece.model)
+    names = run.shape_names
+    return [] if touches is None or names is None else contacts_from(touches[-1], names, sample.piece.model)
 
 
 def _allowed(error: float, measure: str) -> str:
