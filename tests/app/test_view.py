@@ -230,7 +230,7 @@ def test_exported_page_of_a_captured_motion_holds_its_last_state(browser: Browse
     browser.clip = {"x": 0, "y": 60, "width": WIDTH, "height": HEIGHT - 140}  # below the legend, above the bar
     browser.open(file.as_uri())
     browser.wait(lambda: browser.drawn_pixels() > 100)
-    assert "force, 1,000 N per metre" in browser.text()
+    assert "force: 1 m is 1,000 N" in browser.text()
     browser.page.keyboard.press("Space")
     slider, scrub = browser.page.locator("[role=slider]").first, browser.page.get_by_role("textbox").first
     lasts = float(result.times[-1] - result.times[0])

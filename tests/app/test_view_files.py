@@ -43,6 +43,15 @@ def test_robot_is_a_picture_of_its_pose(tmp_path: Path) -> None:
         assert picture.size == (100, 80)
 
 
+@pytest.mark.parametrize("option", ["--gif", "--html"])
+def test_files_say_what_is_not_drawn_in_them(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    (tmp_path / "a.stl").write_text("solid nothing")
+    visual = '<visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>'
+    (tmp_path / "arm.urdf").write_text(ROBOT.replace("</link></robot>", visual))
+    assert view(tmp_path / "arm.urdf", option, tmp_path / f"arm.{option[2:]}") == 0
+    assert "not drawn: " in (out := " ".join(capsys.readouterr().out.split())) and "a.stl" in out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(("--gif", "run.mp4"), "must end in"), (("--mp4", "run.gif"), "must end in"),

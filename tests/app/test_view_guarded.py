@@ -191,7 +191,7 @@ def test_names_are_text(context: Any, tmp_path: Path) -> None:
             for wrong in (f"![]({there}/wrong.png)", f"<img src={there}/wrong.png onerror=document.title=1>"):
                 box.fill(wrong)
                 box.press("Enter")
-                browser.wait(lambda wrong=wrong: f"There is no body '{wrong}'." in browser.text())
+                browser.wait(lambda wrong=wrong: f"There is no body, shape or frame '{wrong}'." in browser.text())
             assert browser.page.locator(f"[src*=':{other.port}/'], [href*=':{other.port}/']").count() == 0
             title = browser.page.title()
             blocked = "async url => { try { await fetch(url); return 'fetched'; } catch (e) { return 'refused'; } }"

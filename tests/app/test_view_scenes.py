@@ -272,7 +272,7 @@ def test_captured_motion_has_the_forces_of_the_ground(place: Place) -> None:
         go(place, player, 20)
         place.browser.wait(lambda: near(place.browser.picture(), FORCE, 40) > 20)
         said = dict(place.browser.page.evaluate(LEGEND))
-        assert {text: colour for text, colour in said.items() if text.startswith("force, 1,000 N per metre")}
+        assert {text: colour for text, colour in said.items() if text.startswith("force: 1 m is 1,000 N")}
         assert f"rgb{FORCE}" in said.values()
         go(place, player, len(result) - 1)  # the control: here, none acts
         place.browser.wait(lambda: near(place.browser.picture(), FORCE, 40) == 0)

@@ -10,6 +10,7 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.contact.ground import lowest_point
 from supple.contact.room import ContactRoom
 from supple.contact.settings import contacts_of
 from supple.integrating.joint_law import LAW
@@ -19,6 +20,7 @@ from supple.scenes.skeleton import skeleton
 from supple.simulating.dynamics import EXACT
 from supple.simulating.run import follow
 from supple.viewing import shapes
+from supple.viewing.batch import with_world
 
 FEW = {
     "millipede": {"legs": 8, "leg_links": 3, "spine": 20},
@@ -224,3 +226,29 @@ def test_a_robot_is_drawn_by_the_shapes_on_which_it_stands():
     limbs = [b for b in made if run.model.body_index("left knee") in b.body]
     assert len(limbs) == 1 and len(np.unique(np.round(np.arctan2(*limbs[0].vertices.T[:2]), 6))) >= 24
     assert not [b for b in made if b.kind == "rod"]
+
+
+def test_people_are_drawn_as_wide_as_they_touch():
+    """By their contact shapes, although their scene says rods; limbs that are as slender share a mesh. Bodies without
+    shapes are rods, and so is the leg of which only a foot touches."""
+    pytest.importorskip("trimesh")
+    scene = scenes.falling_crowd(2, 2)
+    model, pose = scene.model, supple.poses(scene.model, scene.q0)
+    made, _ = shapes.batches(model, pose, scene.rods)
+    limbs = [b for b in made if b.kind == "capsule"]
+    assert len(limbs) <= 12 < sum(map(len, limbs)) and max(map(len, limbs)) >= 4
+    corners = np.concatenate([b.corners(*with_world(pose)) for b in made if b.kind in ("capsule", "solid")])
+    assert corners[:, 2].min() == pytest.approx(lowest_point(model, scene.q0), abs=2e-3)
+    for shape in (s for s in model.shape_list if s.kind == "capsule"):
+        (k,) = [(b, i) for b in limbs for i in np.flatnonzero(b.body == shape.body)]
+        np.testing.assert_allclose(k[0].scale[k[1]], (2 * shape.size[0], 2 * shape.size[0], shape.size[1]))
+    shaped = {s.body for s in model.shape_list}
+    assert {int(i) for b in made if b.kind in ("rod", "ball") for i in b.body} == {*range(model.n_bodies)} - shaped
+    b = supple.ModelBuilder("leg")
+    b.add_body("leg", joint="free", mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.1, 0.1, 0.1))
+    b.add_shape("leg", "sphere", 0.05, (0.0, 0.0, -1.0))
+    leg = b.build()
+    foot, rod = shapes.batches(leg, supple.poses(leg, leg.neutral()), np.array([[(0.0, 0.0, 0.0), (0.0, 0.0, -1.0)]]))[
+        0
+    ]
+    assert (foot.kind, rod.kind, rod.scale[0, 2]) == ("solid", "rod", 1.0)

@@ -13,7 +13,8 @@ from supple import scenes
 from supple.viewing.camera import FIELD
 from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PLANE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
-from supple.viewing.pictures import SHADE, SUN
+from supple.viewing.pictures import SHADE, SUN, finer
+from supple.viewing.scenery import _arrow
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import HOLD, Timeline
 from walks import walk_then_fly
@@ -213,3 +214,23 @@ def test_a_floor_that_reaches_behind_the_camera_is_drawn(tmp_path: Path) -> None
     view = Wanted(frames=1, size=(160, 120), camera="0.2,0,0.05:-1,0,-0.2")
     export_movie(run, tmp_path / "floor.png", view)
     assert count(pictures(tmp_path / "floor.png")[0], PLANE) > 0.1 * 160 * 120
+
+
+def test_long_triangles_are_divided_so_that_what_is_nearer_hides_the_rest() -> None:
+    """An arrow that is long and thin: its edges become short, its surface and the way it faces stay."""
+    vertices, faces = _arrow()
+    scale = np.array([0.1, 0.1, 2.0])
+    fine, more = finer(vertices, faces, scale, 5000)
+
+    def areas(v: Any, f: Any) -> Any:
+        a, b, c = (scale * v)[f].transpose(1, 0, 2)
+        return 0.5 * np.cross(b - a, c - a)
+
+    assert len(faces) < len(more) <= 5000
+    edges = np.linalg.norm(np.diff((scale * fine)[more][:, (0, 1, 2, 0)], axis=1), axis=2)
+    assert edges.max() < 0.16 * 2.1
+    assert np.linalg.norm(areas(fine, more), axis=1).sum() == pytest.approx(
+        np.linalg.norm(areas(vertices, faces), axis=1).sum()
+    )
+    np.testing.assert_allclose(areas(fine, more).sum(axis=0), 0.0, atol=1e-12)
+    assert finer(vertices, faces, scale, 10)[1] is faces

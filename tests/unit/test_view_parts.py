@@ -12,11 +12,13 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.simulating.contacts import force_on
 from supple.simulating.run import follow
 from supple.viewing import shapes
 from supple.viewing.batch import with_world
 from supple.viewing.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
 from supple.viewing.live import Live
+from supple.viewing.panel import numbers, place_of
 from supple.viewing.picking import pick
 from supple.viewing.solids import solids, touching_solids
 from supple.viewing.timeline import Timeline, fit_speed
@@ -360,8 +362,29 @@ def test_shapes_without_their_sizes_are_not_drawn(kind: str, size: tuple[float, 
     builder = supple.ModelBuilder("b")
     builder.add_body("a", mass=1.0, inertia=np.eye(3))
     builder.add_visual("a", kind, size)
-    drawn, failed = solids(builder.build())
-    assert not drawn and f"a {kind}" in failed[0]
+    model = builder.build()
+    drawn, failed, left_out = solids(model)
+    assert not drawn and f"a {kind}" in failed[0] and left_out == list(model.visuals)
+
+
+def test_bodies_whose_visuals_cannot_be_drawn_have_their_contact_shapes(tmp_path: Path) -> None:
+    """The trunk keeps a small visual beside the mesh that is left out; the leg has only the mesh; the tail no shape."""
+    b = supple.ModelBuilder()
+    for name in ("trunk", "leg", "tail"):
+        b.add_body(name, joint="free", mass=1.0, com=(0.0, 0.0, -0.5), inertia=np.eye(3))
+        b.add_visual(name, "mesh", (1.0, 1.0, 1.0), mesh=str(tmp_path / "none.stl"), name="mesh")
+    b.add_visual("trunk", "sphere", (0.05,), name="camera")
+    b.add_shape("trunk", "box", (0.5, 0.3, 0.2), name="trunk")
+    b.add_shape("trunk", "sphere", 0.05, name="camera")
+    b.add_shape("leg", "box", (0.1, 0.1, 0.4), name="leg")
+    model = b.build()
+    made, missing = shapes.batches(model, supple.poses(model, model.neutral()))
+    assert len(missing) == 1 and "none.stl" in missing[0]
+    drawn = [(batch.kind, len(batch.vertices), batch.body.tolist()) for batch in made]
+    (camera,) = [body for kind, corners, body in drawn if kind == "solid" and corners > 8]
+    (boxes,) = [body for kind, corners, body in drawn if kind == "solid" and corners == 8]
+    assert (camera, boxes) == ([0], [0, 1])
+    assert [body for kind, _, body in drawn if kind != "solid"] == [[2]]
 
 
 def test_ground_that_no_visual_shows_is_drawn_beside_the_visuals_of_the_world() -> None:
@@ -374,3 +397,32 @@ def test_ground_that_no_visual_shows_is_drawn_beside_the_visuals_of_the_world() 
     builder.add_shape(None, "heights", (6.0, 4.0), points=np.zeros((2, 3)), name="hills")
     made = touching_solids(builder.build(), np.array([-1]))
     assert sorted(len(batch.vertices) for batch in made) == [4, 6]  # the rock and the hills; the box has its visual
+
+
+def test_bodies_are_found_by_their_shapes_and_frames_and_say_what_touches_them() -> None:
+    b = supple.ModelBuilder("boxes")
+    for name in ("lower", "upper"):
+        b.add_body(name, joint="free", mass=2.0, inertia=(0.02, 0.02, 0.02))
+        b.add_shape(name, "box", (0.3, 0.3, 0.1), name=f"{name} box")
+    b.add_frame("top", "upper", (0.0, 0.0, 0.05))
+    b.add_shape(None, "box", (0.1, 0.1, 0.1), (5.0, 0.0, 0.0), name="stone")
+    model = b.build()
+    assert place_of(model, "upper") == place_of(model, "1") == (1, None)
+    assert place_of(model, "upper box") == (1, ("shape", "upper box"))
+    assert place_of(model, "top") == (1, ("frame", "top"))
+    assert place_of(model, "stone") == (-1, ("shape", "stone"))
+    assert place_of(model, "2") == place_of(model, "-1") == place_of(model, "") == (None, None)
+    q = model.neutral()
+    q[2], q[9] = 0.05, 0.15
+    run = supple.simulate(model, q, duration=0.1, dt=2e-3, contacts=supple.Contacts(ground=0.0))
+    touching = run.contacts(-1)
+    assert {frozenset((c.body, c.other_body)) for c in touching} == {
+        frozenset(x) for x in (("lower", None), ("lower", "upper"))
+    }
+    for name, number in (("upper", 4), ("lower", 8)):
+        force, many = force_on(name, touching)
+        assert many == number and force == pytest.approx((0.0, 0.0, 2.0 * 9.81), abs=1e-4)
+    pose = supple.poses(model, run.q[-1])
+    said = numbers(run[-1], 1, pose, None, touching, ("shape", "upper box"))
+    assert "upper box" in said and "19.62 N in 4 contacts" in said
+    assert "contact" not in numbers(run[0], 1, pose, None, run.contacts(0))

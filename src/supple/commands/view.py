@@ -110,6 +110,7 @@ def _write(result: Result, files: list[Path], how: dict[str, Any]) -> None:
     from supple.bars import Bar
     from supple.viewing.export import export_html
     from supple.viewing.movie import Wanted, export_movie
+    from supple.viewing.solids import solids
 
     wanted = Wanted(**how)
     for path in files:
@@ -128,6 +129,7 @@ def _write(result: Result, files: list[Path], how: dict[str, Any]) -> None:
         more = "" if taken >= len(result) or wanted.frames is not None else "; --frames takes more"
         kind = "pictures" if path.suffix.lower() in MOVING else f"of {len(result)} states"
         print(f"{printable(path)}: {taken} {kind}, {path.stat().st_size / 1e6:.3g} MB{more}")
+    _say_missing(result.model, solids(result.model).failed)
 
 
 def say_where(server: Any, model: Model, missing: list[str], open_page: bool) -> None:
@@ -136,15 +138,21 @@ def say_where(server: Any, model: Model, missing: list[str], open_page: bool) ->
 
     from supple.viewing.stage import address
 
+    _say_missing(model, missing)
+    print(f"Look at {address(server)}  (Ctrl-C ends it)", flush=True)
+    if open_page:
+        webbrowser.open(address(server))
+
+
+def _say_missing(model: Model, missing: list[str]) -> None:
+    """What is not drawn as its file says, and what is drawn instead."""
+    instead = "contact shapes or rods instead"
     lost = sum(remark.subject.startswith("mesh ") for remark in model.report)
     if lost:
         print(
-            f"meshes that the file names and that are not found: {lost} (`supple inspect` lists them); rods instead",
+            f"meshes that the file names and that are not found: {lost} (`supple inspect` lists them); {instead}",
             flush=True,
         )
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        print(f"not drawn: {printable(missing[0])}{more}", flush=True)
-    print(f"Look at {address(server)}  (Ctrl-C ends it)", flush=True)
-    if open_page:
-        webbrowser.open(address(server))
+        print(f"not drawn: {printable(missing[0])}{more}; {instead}", flush=True)

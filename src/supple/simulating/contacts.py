@@ -31,6 +31,8 @@ class Contact:
     normal: Floats  #: from the other shape to the first
     force: Floats  #: on the first shape, averaged over the step, the opposite acts on the other [sharing.py]
     slip: Floats  #: velocity of the first shape relative to the other, across the normal
+    body: str | None = None  #: which the first shape is on; None: the world
+    other_body: str | None = None
 
     @property
     def pressure(self) -> float:
@@ -54,13 +56,28 @@ def world_last(rows: Floats, fixed: NDArray[np.bool_]) -> Floats:
     return out
 
 
-def contacts_from(rows: Floats, names: Sequence[str]) -> list[Contact]:
-    """From the rows of a state, and the names of shapes."""
-    parts = (rows[:, i : i + 3] for i in range(3, COLUMNS, 3))
-    return [
-        Contact(names[int(a)], names[int(b)], float(gap), *vectors)
-        for a, b, gap, *vectors in zip(*rows[:, :3].T, *parts)
-    ]
+def contacts_from(rows: Floats, names: Sequence[str], model: Model) -> list[Contact]:
+    """From the rows of a state, the names of shapes, and the model that they are of."""
+    out = []
+    for row in rows:
+        one, two = (names[int(k)] for k in row[:2])
+        point, normal, force, slip = row[3:COLUMNS].reshape(4, 3)
+        bodies = body_of(model, one), body_of(model, two)
+        out.append(Contact(one, two, float(row[2]), point, normal, force, slip, *bodies))
+    return out
+
+
+def body_of(model: Model, shape: str) -> str | None:
+    """The name of the body that a shape is on; None for those of the world, and for a ground that only a run has."""
+    known = isinstance(shape, str) and shape in model.shapes  # the names in a recording are anybody's
+    body = model.shapes[shape].body if known else -1
+    return model.body_names[body] if body >= 0 else None
+
+
+def force_on(body: str, contacts: Sequence[Contact]) -> tuple[Floats, int]:
+    """The sum of the forces of contacts on a body, and how many of them are its own."""
+    own = [c.force if c.body == body else -c.force for c in contacts if body in (c.body, c.other_body)]
+    return np.sum(own, axis=0) if own else np.zeros(3), len(own)
 
 
 def contact_arrows(times: Floats, contacts: Sequence[Sequence[Contact]]) -> Arrows:

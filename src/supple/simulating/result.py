@@ -142,10 +142,10 @@ class Result:
 
     @checked
     def contacts(self, i: Annotated[int, whole()]) -> list[Contact]:
-        """The contacts of state i, in a run with contacts: each has the names of two shapes (shape, other), gap, point,
-        normal, force and slip; see supple.Contact. Forces are averages over the step that led to the state: times the
-        step size, they add up to the change of momentum. Points between the same two shapes share a force evenly, where
-        that is possible. The initial state has none."""
+        """The contacts of state i, in a run with contacts: each has the names of two shapes (shape, other) and of their
+        bodies (body, other_body), gap, point, normal, force and slip; see supple.Contact. Forces are averages over the
+        step that led to the state: times the step size, they add up to the change of momentum. Points between the same
+        two shapes share a force evenly, where that is possible. The initial state has none."""
         n, names = len(self), self.about.get("shapes")
         if not -n <= i < n:
             raise IndexError(f"there is no state {i}: there are {n}")
@@ -153,7 +153,7 @@ class Result:
         for s in self.segments:
             if k < len(s):
                 rows = s.touches_at(k)
-                return [] if rows is None or not isinstance(names, list) else contacts_from(rows, names)
+                return [] if rows is None or not isinstance(names, list) else contacts_from(rows, names, s.model)
             k -= len(s)
         raise AssertionError
 

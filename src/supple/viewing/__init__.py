@@ -4,7 +4,8 @@
     messages  what a page may ask for
     batch     many instances of one mesh, each fixed to a body
     shapes    what is drawn of a model: visuals, rods, dots
-    solids    the visuals of a file: solids, and meshes with their colours
+    solids    the visuals of a file: solids, and meshes with their colours; contact shapes
+    turned    meshes that are round about an axis
     colours   active and rigid, or by error; what they mean
     nodes     batches in the scene of a page
     stage     the page: the drawn body, what can be picked, the light, the camera

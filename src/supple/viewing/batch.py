@@ -21,12 +21,13 @@ FEW = 500  #: instances whose boxes are looked at in full
 DOT = 0.6  #: the size of a dot, as a share of the usual length
 
 
-Kind = Literal["solid", "rod", "ball"]
+Kind = Literal["solid", "rod", "ball", "capsule"]
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Instances of one mesh. A rod's mesh reaches along z from 0 to 1, a ball's is of radius 1/2 about its origin."""
+    """Instances of one mesh. A rod's mesh reaches along z from 0 to 1, a ball's is of radius 1/2 about its
+    origin. A capsule's is of radius 1/2 about z from 0 to 1, and round beyond."""
 
     vertices: Floats
     faces: Ints

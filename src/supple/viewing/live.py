@@ -15,14 +15,14 @@ from supple.adaptive.quasistatics import QuasiStatics
 from supple.contact.room import COLUMNS
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
-from supple.simulating.contacts import arrows_now
+from supple.simulating.contacts import Contact, arrows_now, contacts_from
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
-from supple.viewing.scenery import Scenery, usual_force
+from supple.viewing.scenery import Scenery, contacts_beyond, usual_force
 from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
@@ -72,7 +72,7 @@ class Live:
         self._wishes = Wishes()
         self._redraw = False
         self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
-        self._usual: deque[float] = deque(maxlen=POINTS)  #: forces of contacts
+        self._usual: deque[tuple[float, float]] = deque(maxlen=POINTS)  #: forces and numbers of contacts
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
@@ -229,11 +229,12 @@ class Live:
             there = arrows_now(float(sample.piece.times[-1]), sample.piece.touches[-1], MOST_CONTACTS)
             self._panel.stage.scenery.arrows = there
             if there.largest > 0.0:
-                self._usual.append(usual_force(self.run.model, there))
-                self._panel.stage.scenery.scale_by(float(np.median(self._usual)))
+                self._usual.append((usual_force(self.run.model, there), contacts_beyond(self.run.model, there)))
+                self._panel.stage.scenery.scale_by(*np.median(self._usual, axis=0).tolist())
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
-        self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)
+        energy = float(sample.kinetic[-1] + sample.potential[-1])
+        self._panel.show(sample.piece.state(-1), energy, carried, lambda: _contacts(self.run, sample))
         if now - self._plotted > PLOTS and len(self._history) > 1:
             self._plotted = now
             curves = dict(zip(self._names, np.array(self._history).T))
@@ -250,6 +251,13 @@ class Live:
     def _begin(self) -> None:
         """The clock anew, from the next look on."""
         self._anew = True
+
+
+def _contacts(run: Simulation, sample: Sample) -> list[Contact]:
+    """What touches at the end of a sample."""
+    touches = sample.piece.touches
+    names = run.shape_names
+    return [] if touches is None or names is None else contacts_from(touches[-1], names, sample.piece.model)
 
 
 def _allowed(error: float, measure: str) -> str:

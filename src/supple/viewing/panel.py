@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from supple.adaptive.measures import said as in_words
 from supple.errors import printable
 from supple.exact.answers import Poses
-from supple.model.model import Model
+from supple.model.model import Model, count
+from supple.simulating.contacts import Contact, force_on
 from supple.simulating.names import error_name, progress_unit, when
 from supple.simulating.state import State
 from supple.viewing.camera import first_look
@@ -36,6 +37,7 @@ class Panel:
         self.server, self._changed = server, changed
         self.stage = Stage(server, self.pick)
         self.picked: str | None = None  #: the name of a body: its number changes with the root
+        self._part: tuple[str, str] | None = None  #: by what it was found: "shape" or "frame", and its name
         self._unknown = False  #: whether the name that was given last is no body's
         self.measure = ""  #: what the error is measured in
         self.about: Mapping[str, Any] = {}  #: of the run: what its progress is counted in
@@ -62,7 +64,9 @@ class Panel:
         """Where a body's numbers are shown."""
         gui = self.server.gui
         with gui.add_folder("Body"):
-            self._name = gui.add_text("name", "", hint="click on a body, or write its name or number")
+            self._name = gui.add_text(
+                "name", "", hint="click on a body, or write its name or number, or one of its shapes"
+            )
             self._numbers = gui.add_html(remark(CLICK))
         self._name.on_update(lambda _: self._find())
 
@@ -76,13 +80,17 @@ class Panel:
         model = self.stage.model
         if model is not None:
             self.picked = self._name.value = model.body_names[body]
-            self._unknown = False
+            self._unknown, self._part = False, None
         self._changed()
 
     def show(
-        self, state: State, energy: float | None, joint_wrench: Callable[[int], Floats | None] | None = None
+        self,
+        state: State,
+        energy: float | None,
+        joint_wrench: Callable[[int], Floats | None] | None = None,
+        contacts: Callable[[], Sequence[Contact]] | None = None,
     ) -> Poses:
-        """Draw a state, and say its numbers."""
+        """Draw a state, and say its numbers. contacts: asked for only if a body is picked."""
         stage = self.stage
         stage.by = self._by.value
         if stage.visible != self._shown.value:
@@ -95,7 +103,8 @@ class Panel:
         self._said.content = said(state, energy, self.measure, self.refused, self.about)
         if stage.picked is not None and not self._unknown:
             wrench = None if joint_wrench is None else joint_wrench(stage.picked)
-            self._numbers.content = numbers(state, stage.picked, pose, wrench)
+            touching = () if contacts is None else contacts()
+            self._numbers.content = numbers(state, stage.picked, pose, wrench, touching, self._part)
         self.cameras.moved(centre_of(model, pose) if stage.picked is None else pose.position[stage.picked])
         return pose
 
@@ -105,16 +114,16 @@ class Panel:
             return
         self._unknown = False
         if not name:
-            self.picked, self._numbers.content = None, remark(CLICK)
+            self.picked, self._part, self._numbers.content = None, None, remark(CLICK)
             self._changed()
             return
-        number = int(name) if name.isascii() and name.isdecimal() else -1
-        found = model.bodies[name].index if name in model.bodies else number if number < model.n_bodies else -1
-        if found < 0:
+        found, part = place_of(model, name)
+        if found is None or found < 0:
             self._unknown = True  # said until another name is given, also while the run plays
-            self._numbers.content = remark(f"There is no body {name!r}.")
-        elif model.body_names[found] != self.picked:
-            self.picked = model.body_names[found]
+            why = f"There is no body, shape or frame {name!r}." if part is None else f"{name!r} is fixed to the world."
+            self._numbers.content = remark(why)
+        elif (model.body_names[found], part) != (self.picked, self._part):
+            self.picked, self._part = model.body_names[found], part
             self._changed()
 
 
@@ -164,11 +173,32 @@ def said(
     return _table(rows)
 
 
-def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
-    """What is known of a body, as HTML."""
+def place_of(model: Model, name: str) -> tuple[int | None, tuple[str, str] | None]:
+    """The body of a name or number, or of one of its shapes or frames: its index (-1 is the world, None nothing), and
+    what has that name if it is not the body."""
+    if name in model.bodies:
+        return model.bodies[name].index, None
+    if name in model.shapes:
+        return model.shapes[name].body, ("shape", name)
+    if name in model.frames:
+        return model.frames[name].body, ("frame", name)
+    number = int(name) if name.isascii() and name.isdecimal() else -1
+    return (number if 0 <= number < model.n_bodies else None), None
+
+
+def numbers(
+    state: State,
+    body: int,
+    pose: Poses,
+    wrench: Floats | None,
+    contacts: Sequence[Contact] = (),
+    part: tuple[str, str] | None = None,
+) -> str:
+    """What is known of a body, as HTML. part: its shape or frame that was asked for, and the name of that."""
     model, joint = state.model, state.model.joints[body]  # type: ignore[index]
     parent = int(model.parent[body])
     rows = {
+        **({part[0]: part[1]} if part else {}),
         "body": f"{model.body_names[body]}, number {body}",
         "on": "the world" if parent < 0 else model.body_names[parent],
         "joint": f"{joint.name}, {joint.type}",
@@ -181,6 +211,9 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
         rows["now"] = "active" if body in state.active_joints else "rigid"
     if wrench is not None:
         rows["joint carries"] = f"moment {_list(wrench[:3])} Nm, force {_list(wrench[3:])} N"
+    force, number = force_on(model.body_names[body], contacts)
+    if number:
+        rows["contact force"] = f"{np.linalg.norm(force):.4g} N in {count(number, 'contact')}: {_list(force)} N"
     return _table(rows)
 
 

@@ -74,4 +74,4 @@ def _to_solids(batch: Batch, R: Floats, r: Floats, eye: Floats, ahead: Floats) -
     return np.where(np.isfinite(away), 0.0, np.inf), away
 
 
-TO = {"rod": _to_rods, "ball": _to_balls, "solid": _to_solids}
+TO = {"rod": _to_rods, "ball": _to_balls, "capsule": _to_rods, "solid": _to_solids}

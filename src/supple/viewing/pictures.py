@@ -13,8 +13,10 @@ from supple.viewing.camera import View, bounds
 from supple.viewing.colours import PLANE, Bytes, Entry
 from supple.viewing.nodes import WORLD
 from supple.viewing.scenery import CELLS, Ground, nice
+from supple.viewing.turned import Mesh
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Points = list[tuple[float, float]]
 Item = tuple[float, Points, tuple[int, ...], float]  #: how far; points; colour; width of a rod (0: an area)
 
@@ -26,6 +28,10 @@ CAP = 0.3  #: of the width: how much of a round end is within the length of a ro
 THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
 SHINE, SHINY = 0.3, 8.0  #: how much of a round body's colour turns white where light falls on it, if it is wider
 SUN = np.array([0.25, -0.35, 1.0])  #: towards the light that throws shadows, where z is up
+NOTHING = 1e-6  #: of the largest instance: what is smaller is not drawn
+TRIANGLES = 30_000  #: of capsules, beyond which they are drawn as strokes that are round at their ends
+LONG = 0.15  #: of an instance: the longest edges of triangles,
+FINER = 15_000  #: as far as a batch then has no more of them
 SHADE = (226, 226, 226)  #: of shadows on the ground
 
 
@@ -35,9 +41,12 @@ class Painter:
     def __init__(self, view: View, size: tuple[int, int], ground: Ground | None, points: Floats) -> None:
         """points: all that a motion reaches, for which the ground must be large enough."""
         self._view, self._size = view, (FINE * size[0], FINE * size[1])
-        self.size, self._ground = size, ground
+        self.size = size
+        self._floor = ground if ground is not None and ground.real else None  #: a mere grid has no shadows
         self._hulls: dict[int, tuple[Batch, Floats]] = {}  #: by batch, which is kept: the corners that throw its shadow
         self._paper = self._with_ground(ground, points)
+        self._finer: dict[int, tuple[Batch, Mesh]] = {}  #: by batch or mesh: with shorter triangles
+        self._strokes = False  #: whether capsules are drawn as such
 
     def draw(
         self, made: list[Batch], placed: tuple[Floats, Floats], painted: Bytes | None, things: list[Batch],
@@ -46,6 +55,7 @@ class Painter:
         """A picture. placed: see with_world; painted: colours of bodies; things: around them; said: the time."""
         from PIL import ImageDraw
 
+        self._strokes = sum(len(b) * len(b.faces) for b in made if b.kind == "capsule") > TRIANGLES
         picture = self._paper.copy()
         pen = ImageDraw.Draw(picture)
         for batch in made:
@@ -68,28 +78,29 @@ class Painter:
         return picture
 
     def _shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
-        """Of rods and balls, on the ground below them."""
-        if self._ground is None:
+        """Of rods, balls and capsules, on the ground below them."""
+        if self._floor is None:
             return
-        begin, end, wide = _ends(batch, R, r)
-        a, b = (self._ground.along(x, self._ground.turn @ SUN) for x in (begin, end))
+        begin, end, wide = (x[batch.body >= 0] for x in _ends(batch, R, r))
+        a, b = (self._floor.along(x, self._floor.turn @ SUN) for x in (begin, end))
         a, near = self._view.see(a, self._size)
         b, far = self._view.see(b, self._size)
         width = np.maximum(wide * self._view.pixels(0.5 * (near + far), self._size), 1.0)
         for p, q, w, z in zip(a.tolist(), b.tolist(), width.tolist(), np.minimum(near, far).tolist()):
             if z > 1e-6:
-                _round(pen, _shorter([tuple(p), tuple(q)], CAP * w), SHADE, w)
+                within = 0.0 if batch.kind == "capsule" else CAP * w
+                _round(pen, _shorter([tuple(p), tuple(q)], within), SHADE, w)
 
     def _solid_shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
         """Of solids that move, each as if it were convex."""
         mine = np.flatnonzero(batch.body >= 0)
-        if self._ground is None or not len(mine):
+        if self._floor is None or not len(mine):
             return
         corners = self._hulls.setdefault(id(batch), (batch, _outermost(batch.vertices)))[1]
         local = np.einsum("mij,mvj->mvi", batch.rotation[mine], batch.scale[mine, None] * corners)
         turn, at = R[batch.body[mine]], r[batch.body[mine]]
         at = at[:, None] + np.einsum("mij,mvj->mvi", turn, batch.begin[mine, None] + local)
-        thrown = self._ground.along(at.reshape(-1, 3), self._ground.turn @ SUN)
+        thrown = self._floor.along(at.reshape(-1, 3), self._floor.turn @ SUN)
         p, ahead = self._view.see(thrown, self._size)
         for points, z in zip(p.reshape(*at.shape[:2], 2), ahead.reshape(at.shape[:2]).min(axis=1).tolist()):
             if z > 1e-6:
@@ -97,7 +108,7 @@ class Painter:
 
     def _items(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
         """What is to be drawn of a batch, as far as it is before the camera."""
-        if batch.kind == "solid":
+        if batch.kind == "solid" or (batch.kind == "capsule" and not self._strokes):
             return self._triangles(batch, R, r, colours)
         begin, end, wide = _ends(batch, R, r)
         a, near = self._view.see(begin, self._size)
@@ -108,24 +119,35 @@ class Painter:
         rows = zip(
             ahead[seen].tolist(), a[seen].tolist(), b[seen].tolist(), colours[seen].tolist(), width[seen].tolist()
         )
-        return ((z, [tuple(p), tuple(q)], tuple(c), w) for z, p, q, c, w in rows)
+        beyond = CAP if batch.kind == "capsule" else 0.0  # of the width: caps are beyond its ends, those of rods within
+        return ((z, _shorter([tuple(p), tuple(q)], -beyond * w), tuple(c), w) for z, p, q, c, w in rows)
 
     def _triangles(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
-        turn = R[batch.body]
-        begin = r[batch.body] + np.einsum("mij,mj->mi", turn, batch.begin)
-        local = np.einsum("mij,mvj->mvi", batch.rotation, batch.scale[:, None] * batch.vertices)
+        vertices, faces = self._mesh(batch)
+        some = np.flatnonzero(batch.scale.max(axis=1) > NOTHING * batch.scale.max())
+        turn, colours = R[batch.body[some]], colours[some]
+        begin = r[batch.body[some]] + np.einsum("mij,mj->mi", turn, batch.begin[some])
+        local = np.einsum("mij,mvj->mvi", batch.rotation[some], batch.scale[some, None] * vertices)
         at = begin[:, None] + np.einsum("mij,mvj->mvi", turn, local)
-        corners = at[:, batch.faces].reshape(-1, 3, 3)
+        corners = at[:, faces].reshape(-1, 3, 3)
         p, ahead = self._view.see(corners.reshape(-1, 3), self._size)
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
         to_eye = self._view.eye - corners.mean(axis=1)
         facing = np.einsum("fi,fi->f", normal, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
-        shaded = np.repeat(colours, len(batch.faces), axis=0) * (0.7 + 0.3 * np.abs(facing))[:, None]
+        shaded = np.repeat(colours, len(faces), axis=0) * (0.7 + 0.3 * np.abs(facing))[:, None]
         seen = (facing > 0) & (ahead.reshape(-1, 3).min(axis=1) > 1e-6)
         rows = zip(ahead.reshape(-1, 3).mean(axis=1)[seen].tolist(), p.reshape(-1, 3, 2)[seen].tolist(),
                    shaded[seen].astype(int).tolist())  # fmt: skip
         return ((z, [tuple(x) for x in three], tuple(c), 0.0) for z, three, c in rows)
+
+    def _mesh(self, batch: Batch) -> Mesh:
+        """The mesh of a batch, without long triangles where there are few: what is nearer is told by their middles."""
+        key = id(batch.faces)  # arrows are a new batch for every picture, of the same mesh
+        if key not in self._finer:
+            largest = batch.scale[int(np.argmax(batch.scale.max(axis=1)))]
+            self._finer[key] = batch, finer(batch.vertices, batch.faces, largest, FINER // len(batch))
+        return self._finer[key][1]
 
     def _with_ground(self, ground: Ground | None, points: Floats) -> Any:
         """An empty picture: the ground, with a grid on it."""
@@ -193,6 +215,24 @@ class Painter:
                         pen.line([(at + i, y), (at + i, y + height - 1)], fill=mixed)
                     at += wide + round(0.4 * height)
                 pen.text((at, y - round(0.15 * height)), entry.text, fill=INK, font=font)
+
+
+def finer(vertices: Floats, faces: Ints, scale: Floats, most: int) -> Mesh:
+    """A mesh whose longest edges are halved until none is longer than LONG times the whole, at this scale, or there
+    would be more triangles than `most`."""
+    longest = LONG * float(np.linalg.norm(np.ptp(scale * vertices, axis=0)))
+    while True:
+        corners = scale * vertices[faces]
+        edge = np.linalg.norm(corners[:, (1, 2, 0)] - corners, axis=2)  # k: from corner k to the next
+        long = np.flatnonzero(edge.max(axis=1) > longest)
+        if not len(long) or len(faces) + len(long) > most:
+            return vertices, faces
+        k = edge[long].argmax(axis=1)
+        a, b, c = (faces[long, (k + i) % 3] for i in range(3))
+        middle = len(vertices) + np.arange(len(long))
+        vertices = np.concatenate([vertices, 0.5 * (vertices[a] + vertices[b])])
+        halves = np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)
+        faces = np.concatenate([np.delete(faces, long, axis=0), *halves])
 
 
 def _outermost(vertices: Floats) -> Floats:

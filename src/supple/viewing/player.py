@@ -150,7 +150,7 @@ class Player:
             self._draw_posed(self._joints, t.state(frame), due)
         else:
             energy = float(t.kinetic[frame] + t.potential[frame])
-            self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body))
+            self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body), lambda: t.contacts(frame))
         if self._plots is not None and due:
             self._plots.show(float(t.times[frame]))
         self._frame = frame

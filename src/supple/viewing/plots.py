@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 POINTS = 600  #: of a curve, at most
 HEIGHT, LOW, WIDE = 150, 30, 84  #: pixels, of a plot, of the numbers below and of those on its left
+ABOVE = 12  #: pixels above a plot, or the topmost number on its left would be cut in half
 PAST = "rgba(20, 40, 80, 0.09)"  #: the ground of what is over
 CURVES = {
     "energy": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
@@ -44,7 +45,7 @@ class Plots:
                 past = {"label": "over", "scale": "over", "fill": PAST, "width": 0, "points": {"show": False}}
                 self._handles[title] = gui.add_uplot(
                     self._data(title, 0), (*series, past), title=f"{said.get(title, title)} over {along}",
-                    height=HEIGHT, legend={"show": False},
+                    height=HEIGHT, legend={"show": False}, padding=(ABOVE, 8, 0, 0),
                     scales={"x": {"time": False}, "over": {"range": (0.0, 1.0)}}, axes=({"size": LOW}, {"size": WIDE}),
                 )  # fmt: skip
                 if len(lines) > 1:

@@ -21,7 +21,8 @@ from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.simulating.result import Result
 from supple.viewing.batch import Batch
 from supple.viewing.colours import ACTS, ANCHOR, CONTACT_FORCE, FORCE, SPRING, TORQUE, Entry, Rgb
-from supple.viewing.shapes import Mesh, ball_radii, link_length, tree_size, turned
+from supple.viewing.shapes import ball_radii, link_length, tree_size
+from supple.viewing.turned import Mesh, turned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,9 +38,11 @@ LEAST = 0.25  #: of the strongest arrow, how long the others are at least
 RING = 0.35, 0.6, 1.6  #: the radius of the strongest torque's ring, in arrows; how much smaller and larger others are
 BEYOND = 1.25  #: of a ring, how much larger it is at least than a ball that is as wide as the body
 VECTOR = 1.1  #: how long the longest arrow of a captured motion is about, as a share of how large the body is
-CONTACT, LINKS_CONTACT = 0.3, 2.0  #: of a typical contact: as a share of how large a tree is, and in links, at most
+CONTACT, LINKS_CONTACT = 0.4, 4.0  #: of a typical contact: as a share of how large a tree is, and in links, at most
 BODY = 2.2  #: radii of a body, of a ball as wide: how long a typical contact's arrow is at least, or it would be inside
-CUT = 3.0  #: typical forces: impacts are far stronger than what they leave at rest, and their arrows are cut to this
+CUT = 2.5  #: typical forces: impacts are far stronger than what they leave at rest, and their arrows are cut to this
+STAND = 2  #: contacts on which a tree may stand; of others,
+CROWDED, SHORTEST = 50, 0.6  #: the number beyond which arrows are shorter, or they would hide bodies; the least share
 FAR = 2.0  #: times a typical force, beyond which another is taken
 CELLS = 4.0  #: of the ground's grid, in half the size of a motion, about
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
@@ -116,9 +119,11 @@ class Scenery:
         arrows: Arrows | None = None,
         others: Sequence[str] = (),
         typical: float | None = None,
+        contacts: float = 0.0,
     ) -> None:
         """others: in words, kinds of forces that are not drawn. typical: of contacts, whose forces the arrows are: a
-        force that decides how long they are, instead of the largest; those of many times that are cut."""
+        force that decides how long they are, instead of the largest; those of many times that are cut. contacts: see
+        `contacts_beyond`."""
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._torques = [f for f in forces if isinstance(f, Push) and np.any(f.torque)]
@@ -126,7 +131,7 @@ class Scenery:
         self._between = [f for f in forces if isinstance(f, SpringBetween)]
         self.arrows = arrows  #: may be changed while a run goes on, but not how many there are
         self._largest = 0.0 if arrows is None or typical is not None else arrows.largest
-        self._typical = typical
+        self._typical, self._contacts = typical, contacts
         self._others = tuple(others)
         self._found: tuple[Model, Fixed] | None = None
 
@@ -134,8 +139,12 @@ class Scenery:
     def of(cls, result: Result) -> Scenery:
         """That of a result."""
         touching = isinstance(result.about.get("shapes"), list) and len(result.segments)
-        typical = usual_force(result.segments[0].model, result.arrows) if touching else None
-        return cls(result.forces, result.ground, result.arrows, result.others, typical)
+        arrows = result.arrows
+        if not touching:
+            return cls(result.forces, result.ground, arrows, result.others)
+        model = result.segments[0].model
+        scale = usual_force(model, arrows), contacts_beyond(model, arrows)
+        return cls(result.forces, result.ground, arrows, result.others, *scale)
 
     @property
     def _cut(self) -> float:
@@ -147,11 +156,13 @@ class Scenery:
         """By what batches are called; the arrows of contacts are told from pushes."""
         return ACTS if self._typical is None else ACTS | {"vector": CONTACT_FORCE}
 
-    def scale_by(self, typical: float) -> None:
-        """Of contacts in a run that goes on: the typical force so far. Arrows change their scale where it is far from
-        the one they are scaled by."""
-        if self._typical is not None and not 1.0 / FAR < typical / self._typical < FAR:
-            self._typical, self._found = typical, None
+    def scale_by(self, typical: float, contacts: float = 0.0) -> None:
+        """Of contacts in a run that goes on: the typical force and number so far. Arrows change their scale where it is
+        far from the one they are scaled by."""
+        if self._typical is not None:
+            far = typical / self._typical * _shorter(self._contacts) / _shorter(contacts)
+            if not 1.0 / FAR < far < FAR:
+                self._typical, self._contacts, self._found = typical, contacts, None
 
     def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> dict[str, Batch]:
         """One batch each, maybe empty, by what it is called in a legend. scale: of the pushes, those that act at this
@@ -187,8 +198,8 @@ class Scenery:
         if self.arrows is not None and self._found is not None:
             unit = printable(self.arrows.unit)
             name = "arrow" if unit != "N" else "force" if self._typical is None else "contact force"
-            cut = f" up to {self._cut:,g} N" if np.isfinite(self._cut) else ""
-            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {unit} per metre{cut}"
+            cut = f" (longer arrows cut at {self._cut:,g} N)" if np.isfinite(self._cut) else ""
+            words["vector"] = f"{name}: 1 m is {1.0 / self._found[1].per:,.4g} {unit}{cut}"
             if name == "contact force":
                 words["force"] = "applied force"
         out = [Entry(words.get(name, name), self._colours[name]) for name in names]
@@ -231,6 +242,7 @@ class Scenery:
             thick, per = THICK * arrow, 1.0
             if self._typical is not None:
                 long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(ball_radii(model))))
+                long = long * _shorter(self._contacts)
                 thick, per = THICK * long, 1.0 / nice(self._typical / long)
             elif self._largest > 0.0:
                 per = 1.0 / nice(self._largest / (VECTOR * size))
@@ -260,17 +272,32 @@ def _clipped(x: Floats, least: float, most: float) -> Floats:
 
 
 def usual_force(model: Model, arrows: Arrows | None = None) -> float:
-    """The typical force of a contact: the median of those of a run. Where that is not known, as before a run, what the
-    weight of one of the model's trees suggests, the usual one if there are many: more contacts share it the more
-    bodies there are, though not all of them touch."""
-    forces = np.zeros(0) if arrows is None else np.linalg.norm(arrows.vectors, axis=2)
-    if forces.any():
-        return float(np.median(forces[forces > 0.0]))
+    """The typical force of a contact: half of what acts at an instant acts at contacts with at least this force; of a
+    run, the median over its instants, of which impacts are few. Where that is not known, as before a run, what the
+    weight of one of the model's trees suggests, the usual one if there are many: more contacts share it the more bodies
+    there are, though not all of them touch."""
+    forces = np.zeros((0, 0)) if arrows is None else np.sort(np.linalg.norm(arrows.vectors, axis=2), axis=1)
+    forces = forces[forces.any(axis=1)]
+    if len(forces):
+        share = np.cumsum(forces, axis=1) / forces.sum(axis=1, keepdims=True)
+        return float(np.median(forces[np.arange(len(forces)), np.argmax(share >= 0.5, axis=1)]))
     roots = np.flatnonzero(model.parent < 0)
     masses = np.add.reduceat(model.mass, roots)
     bodies = np.diff(np.append(roots, model.n_bodies))
     weight = float(np.median(masses / np.sqrt(bodies)) * np.linalg.norm(model.gravity))
     return weight if weight > 0.0 else 1.0
+
+
+def contacts_beyond(model: Model, arrows: Arrows | None) -> float:
+    """How many contacts there are, beyond those on which trees may stand: the median over instants with any."""
+    number = np.zeros(0) if arrows is None else np.count_nonzero(arrows.vectors.any(axis=2), axis=1)
+    trees = np.count_nonzero(model.parent < 0)
+    return max(float(np.median(number[number > 0])) - STAND * trees, 0.0) if number.any() else 0.0
+
+
+def _shorter(contacts: float) -> float:
+    """The share of their length that arrows of so many contacts have."""
+    return float(np.clip(np.sqrt(CROWDED / max(contacts, 1.0)), SHORTEST, 1.0))
 
 
 def _vectors(arrows: Arrows, time: float, per: float, thick: float, cut: float, colour: Rgb) -> Batch:

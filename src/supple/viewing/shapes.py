@@ -1,7 +1,8 @@
 """What is drawn of a model.
 
 Bodies that have visuals are drawn by them (solids.py), those that have none by the shapes by which they touch, and the
-others as rods, from their origins to the joints on them, or between two points that a scene says. A rod is as thick as
+others as rods, from their origins to the joints on them, or between two points that a scene says; so are those of which
+their shapes show less than half. A rod is as thick as
 the body's mass is spread across it: an even rod of the same length would have the same moments of inertia. Where the
 mass sits at one end, it is a ball there, on a thin stick. Where there are very many rods, a dot is drawn in the middle
 of each.
@@ -20,10 +21,10 @@ from supple.model.model import Model
 from supple.viewing.batch import Batch, Kind, usual_length
 from supple.viewing.colours import PLAIN
 from supple.viewing.solids import solids, touching_solids
+from supple.viewing.turned import Mesh, turned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Mesh = tuple[Floats, Ints]
 
 CHUNK = 16_384  #: instances of a batch: what did not move among so many is not sent
 SIDES = 8  #: of a rod,
@@ -35,6 +36,7 @@ SEVERAL = 0.4
 THINNEST = 0.018  #: of a rod, as a share of how large a body is;
 LONGER = 2.5  #: though no thicker than so many times the usual length
 AT_END = 0.15  #: of a rod, from either end: a mass there is a ball
+COVERED = 0.5  #: of a rod that a scene says: what shapes must show for it not to be drawn
 STICK = 0.3  #: of a ball, how thick its stick is
 
 
@@ -43,15 +45,20 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
 
     pose: where it begins. rods: (n, 2, 3) two points of each body in its frame.
     """
-    out, failed = solids(model)
-    seen_on = np.concatenate([np.zeros(0, dtype=np.int64), *(b.body for b in out)])
-    if rods is not None or len(model.shape_list) > SIMPLY:
-        seen_on = np.append(seen_on, np.arange(model.n_bodies))
-    out = out + touching_solids(model, np.unique(seen_on))
+    out, failed, left_out = solids(model)
+    seen_on = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(b.body for b in out)]))
+    many = len(model.shape_list) > SIMPLY
+    touching = touching_solids(model, np.append(seen_on, np.arange(model.n_bodies)) if many else seen_on, left_out)
     seen = np.zeros(model.n_bodies, dtype=bool)
-    for b in out:
-        seen[b.body[b.body >= 0]] = True
-    body, begin, end = _sticks(model) if rods is None else (np.arange(model.n_bodies), rods[:, 0], rods[:, 1])
+    seen[seen_on[seen_on >= 0]] = True
+    out = out + touching
+    if rods is None:
+        for b in touching:
+            seen[b.body[b.body >= 0]] = True
+        body, begin, end = _sticks(model)
+    else:
+        body, begin, end = np.arange(model.n_bodies), rods[:, 0], rods[:, 1]
+        seen |= _covered(touching, rods)
     here = ~seen[body]
     body, begin, end = body[here], begin[here], end[here]
     if len(body) == 0:
@@ -60,6 +67,23 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
     many = len(body) > SIMPLY
     made = _simple(body, begin, end, size) if many else _links(model, body, begin, end, size)
     return out + made, failed
+
+
+def _covered(made: list[Batch], rods: Floats) -> NDArray[np.bool_]:
+    """(n,) whether shapes on bodies reach along half of their rods, or more: the foot of a leg does not."""
+    n, along = len(rods), rods[:, 1] - rods[:, 0]
+    length2 = np.einsum("ni,ni->n", along, along)
+    along = along / np.where(length2 > 0.0, length2, 1.0)[:, None]
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    still = np.broadcast_to(np.eye(3), (n + 1, 3, 3)), np.zeros((n + 1, 3))
+    for batch in made:
+        corners = batch.corners(*still).reshape(len(batch), -1, 3)
+        mine = batch.body >= 0
+        body = batch.body[mine]
+        at = np.einsum("mki,mi->mk", corners[mine] - rods[body, :1], along[body])
+        np.minimum.at(low, body, at.min(axis=1, initial=np.inf))
+        np.maximum.at(high, body, at.max(axis=1, initial=-np.inf))
+    return np.asarray((np.minimum(high, 1.0) - np.maximum(low, 0.0) >= COVERED) | ((length2 == 0.0) & (low <= high)))
 
 
 def ball_radii(model: Model) -> Floats:
@@ -184,21 +208,6 @@ def _ball(sides: int = 10) -> Mesh:
     angles = np.radians((-60.0, -20.0, 20.0, 60.0))
     rings = ((0.5 * float(np.sin(a)), 0.5 * float(np.cos(a))) for a in angles)
     return turned(sides, tuple(rings), (-0.5, 0.5))
-
-
-def turned(sides: int, rings: tuple[tuple[float, float], ...], ends: tuple[float, float] = (0.0, 1.0)) -> Mesh:
-    """What is round about z: rings by height and radius, and the points in which it ends."""
-    angle = 2 * np.pi * np.arange(sides) / sides
-    around = [np.stack([r * np.cos(angle), r * np.sin(angle), 0 * angle + z], 1) for z, r in rings]
-    vertices = np.concatenate([*around, [(0.0, 0.0, z) for z in ends]])
-    first, last = len(vertices) - 2 + 0 * angle.astype(int), len(vertices) - 1 + 0 * angle.astype(int)
-    i = np.arange(sides)
-    j, top = (i + 1) % sides, (len(rings) - 1) * sides
-    faces = [(j, i, first), (i + top, j + top, last)]
-    faces += [
-        f for k in range(0, top, sides) for f in ((i + k, j + k, j + k + sides), (i + k, j + k + sides, i + k + sides))
-    ]
-    return vertices, np.concatenate([np.stack(f, 1) for f in faces])
 
 
 def _spike() -> Mesh:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ViewError
 from supple.model.model import Model
+from supple.simulating.contacts import Contact
 from supple.simulating.names import progress_unit, when
 from supple.simulating.result import Result
 from supple.simulating.state import State
@@ -59,6 +60,10 @@ class Timeline:
         n, k = self._where(i)
         s = self.segments[n]
         return None if s.joint_wrenches is None else np.asarray(s.joint_wrenches[k, body])
+
+    def contacts(self, i: int) -> list[Contact]:
+        """What touches at a state, in a run with contacts."""
+        return self.result.contacts(i)
 
     def at(self, time: float) -> int:
         """The last state that is not later."""
