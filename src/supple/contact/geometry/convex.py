@@ -9,6 +9,8 @@ shapes overlap deeply, touches are all around what they have in common [patches.
 from __future__ import annotations
 
 from supple.contact.geometry.outlines import (
+    IN_FACE,
+    IN_PLANE,
     SAME,
     SIDES,
     beyond,
@@ -95,8 +97,8 @@ def add_faces_of(scene, A, B, i, j, n, closest, within, size):
         return 1e300
     one, two, spare = new_outline(), new_outline(), new_outline()
     near, flat = SAME * size, flatness(size, within)
-    find_face(scene, A, n * -1.0, one)
-    find_face(scene, B, n, two)
+    find_face(scene, A, n * -1.0, IN_PLANE, one)
+    find_face(scene, B, n, IN_PLANE, two)
     least = 1e300
     if one.n == 2 and two.n == 2:
         least = add_lines(scene, A, B, i, j, n, one, two, closest, within)
@@ -165,7 +167,7 @@ def hull_on_plane(scene, i, j, within):
     if lowest >= within:
         return
     face, beside = new_outline(), new_outline()
-    find_face(scene, A, n * -1.0, face)
+    find_face(scene, A, n * -1.0, IN_FACE, face)
     corners_beside(scene, A, n * -1.0, flatness(size, within), face, beside)
     k, least = 0, 1e300
     while k < face.n:

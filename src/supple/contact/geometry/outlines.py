@@ -23,7 +23,8 @@ from supple.spatial.fields import Integer, Number, Value
 from supple.spatial.structs import Several, Struct
 
 SAME = 1e-6  #: points closer than this share of the size are one
-IN_PLANE = 1e-5  #: relative to the size: corners that stand back less than this from a face are on it
+IN_PLANE = 1e-5  #: relative to the size: corners that stand back less than this from a face are on it,
+IN_FACE = 1e-8  #: and where it meets a plane, so that none of them takes the place of one that does not
 LEVEL = 1e-8  #: relative to the size: differences of heights that do not matter beside how far apart corners are
 LEANS = 0.1  #: the slope by which a shape leans, at most, for a face or an edge
 RING = 16  #: corners of an outline
@@ -46,6 +47,7 @@ class Outline(Struct):
     n = Integer()
     out = Value(Vec3)
     on = Value(Vec3)  # a point of its plane
+    deep = Number()  # how far behind it corners may be
     corners = Several(ROOM, OutlineCorner)
 
 
@@ -301,14 +303,14 @@ def place_outline(A, outline, m, a):
 
 
 @part
-def find_face(scene, A, out, outline):
-    """The face, edge or corner of a shape that looks along a unit vector `out`."""
+def find_face(scene, A, out, in_plane, outline):
+    """The face, edge or corner of a shape that looks along a unit vector `out`; in_plane: relative to its size."""
     e, size = transpose(A.X) @ out, norm(A.box)
     near, level = SAME * size, LEVEL * size
     i = outermost(scene, A, e)
     a = outer_point(scene, A, e, i)
     set_corner(outline, 0, a, i)
-    outline.n = 1
+    outline.n, outline.deep = 1, in_plane * size
     count, first = around(scene, A, i)
     b, j, best = a, -1, LEANS
     for x in range(count):
@@ -338,7 +340,7 @@ def find_face(scene, A, out, outline):
             x = cross(b - a, c - a)
             m = x * (math.copysign(1.0, dot(x, m)) / norm(x))
             outline.n = 0
-            widen(scene, A, e, m, a, IN_PLANE * size, outline)
+            widen(scene, A, e, m, a, outline.deep, outline)
     place_outline(A, outline, m, a)
 
 
@@ -403,7 +405,7 @@ def corners_beside(scene, A, out, flat, face, beside):
         back = top - dot(e, p)
         if back <= flat:
             x = A.at + A.X @ p
-            known = dot(face.out, face.on - x) <= IN_PLANE * norm(A.box) and face.n > 2
+            known = dot(face.out, face.on - x) <= face.deep and face.n > 2
             if not known:
                 lower = LEANS * beyond(face, x, out) - back
                 if lower > 0.0:
