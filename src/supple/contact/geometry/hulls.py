@@ -53,33 +53,34 @@ def hull_point(scene, A, k):
 
 @helper
 def scan_hull(scene, A, e):
-    p = hull_point(scene, A, 0)
-    best = dot(p, e)
-    for k in range(1, A.count):
-        x = hull_point(scene, A, k)
-        y = dot(x, e)
+    k, best = 0, dot(hull_point(scene, A, 0), e)
+    for m in range(1, A.count):
+        y = dot(hull_point(scene, A, m), e)
         if y > best:
-            p, best = x, y
-    return p
+            k, best = m, y
+    return k
 
 
 @helper
 def climb_hull(scene, A, e):
     graphs = scene.graphs
     starts, k = A.graph + SECTORS, graphs[A.graph + sector_of(e)]
-    p = hull_point(scene, A, k)
-    best, here = dot(p, e), -1
+    best, here = dot(hull_point(scene, A, k), e), -1
     while here != k:
         here = k
         for m in range(graphs[starts + here], graphs[starts + here + 1]):
-            x = hull_point(scene, A, graphs[m])
-            y = dot(x, e)
+            y = dot(hull_point(scene, A, graphs[m]), e)
             if y > best:
-                k, p, best = graphs[m], x, y
-    return p
+                k, best = graphs[m], y
+    return k
+
+
+@helper
+def farthest_index(scene, A, e):
+    """Which corner of a hull is farthest along e, in its frame."""
+    return climb_hull(scene, A, e) if A.graph >= 0 else scan_hull(scene, A, e)
 
 
 @helper
 def farthest_corner(scene, A, e):
-    """Of a hull along e, in its frame."""
-    return climb_hull(scene, A, e) if A.graph >= 0 else scan_hull(scene, A, e)
+    return hull_point(scene, A, farthest_index(scene, A, e))

@@ -7,8 +7,8 @@ other. With touches all around, each as deep as the overlap along the normal, th
 
 from __future__ import annotations
 
-from supple.contact.geometry.outlines import SAME, clip_to, find_outline, new_outline
-from supple.contact.geometry.points import across, add_touch, norm
+from supple.contact.geometry.outlines import SAME, SIDES, clip_to, find_shadow, new_outline, reduce_outline
+from supple.contact.geometry.points import add_touch, norm
 from supple.contact.geometry.support import farthest, radius_of
 from supple.contact.memory import SPHERE
 from supple.spatial.algebra import dot
@@ -30,20 +30,20 @@ def add_patch(scene, A, B, i, j, n, gap):
     """Touches of shapes that overlap along n, from B to A: the corners of what they share, as n sees it, of corners
     that are in the overlap. Returns whether there are any."""
     one, two, spare = new_outline(), new_outline(), new_outline()
-    t, s = across(n)
     near = SAME * min(norm(A.box), norm(B.box))
-    find_outline(scene, A, n * -1.0, t, s, -gap, one, spare)
-    find_outline(scene, B, n, t, s, -gap, two, spare)
+    find_shadow(scene, A, n * -1.0, -gap, one)
+    find_shadow(scene, B, n, -gap, two)
     low, high = dot(n, farthest(scene, A, n * -1.0)) - radius_of(A), dot(n, farthest(scene, B, n)) + radius_of(B)
     if two.n >= 3:
         clip_to(one, two, n, spare, near)
     elif one.n >= 3:
-        clip_to(two, one, n, spare, near)
+        clip_to(two, one, n * -1.0, spare, near)
         one.n = two.n
         for k in range(two.n):
             one.corners[k].at = two.corners[k].at
     else:
         one.n = 0
+    reduce_outline(one, n * -1.0 if two.n >= 3 else n, SIDES)
     for k in range(one.n):
         p = one.corners[k].at
         add_touch(scene, i, j, p + n * (0.5 * (low + high) - dot(n, p)), n, gap, FIRST + k)
