@@ -18,13 +18,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import supple
 from pictures import lacking
 from supple import cli, memory, request, scenes
 from supple.adaptive.dynamics import AdaptiveDynamics
-from supple.commands.run import _at_rest, _measured_said
+from supple.commands.run import _at_rest, _measured_said, _say_done
 from supple.record.head import LENGTH, read_head
+from supple.simulating.run import follow
 
 ARM = """<robot name="arm"><link name="base"/>
   <link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
@@ -457,3 +459,16 @@ def test_loops_that_cannot_be_closed_say_what_to_do(tmp_path):
     assert code == 2 and "loop 'far' cannot be closed" in said and "--at" in said and "--no-loops" in said
     assert "loop 'far' cannot be closed" in succeeds("inspect", "short.xml", cwd=tmp_path)
     succeeds("run", "short.xml", "--no-loops", "--duration", "0.01", cwd=tmp_path)
+
+
+def test_a_run_that_keeps_its_last_state_only_says_nothing_of_the_others() -> None:
+    """A run without end, as in a page, ends when it is stopped: what it began with is not known any more."""
+    body = supple.trees.chain(3)
+    texts = []
+    for keep in (True, False):
+        run = supple.Simulation(body, [0.1, 0.2, 0.3], duration=0.05, dt=1e-2)
+        said = io.StringIO()
+        _say_done(Console(file=said, width=200), follow(run, keep=keep), None)
+        texts.append(said.getvalue())
+    assert "states" in texts[0] and "at first" in texts[0]
+    assert "states" not in texts[1] and "at first" not in texts[1] and "0.05 s" in texts[1] and "J at last" in texts[1]

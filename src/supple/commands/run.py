@@ -324,15 +324,16 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     first, last = result.segments[0], result.segments[-1]
     energies = [float(s.kinetic[i] + s.potential[i]) for s, i in ((first, 0), (last, -1))]
     unit = result.model.units.energy
-    rows = {
-        "states": f"{len(result)}, from {result.span}",
-        "how": _how(result),
-        "energy": f"{energies[0]:.6g} {unit} at first, {energies[1]:.6g} {unit} at last",
-    }
-    if result.active_counts is not None:
-        rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
-    if result.error is not None:
-        rows["error"] = result.error_in_words()
+    at_last = f"{energies[1]:.6g} {unit} at last"
+    if float(result.times[0]) > 0.0:  # a run without end keeps its last state only
+        rows = {"time": f"{result.times[-1]:.6g} s", "how": _how(result), "energy": at_last}
+    else:
+        rows = {"states": f"{len(result)}, from {result.span}", "how": _how(result)}
+        rows["energy"] = f"{energies[0]:.6g} {unit} at first, {at_last}"
+        if result.active_counts is not None:
+            rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
+        if result.error is not None:
+            rows["error"] = result.error_in_words()
     if "measured" in result.about:
         rows["measured"] = str(result.about["measured"])
     if result.events:
