@@ -6,7 +6,8 @@ points      spheres and corners against each other, planes and boxes
 capsules    capsules against spheres, boxes and each other
 boxes       boxes against each other
 convex      cylinders and hulls against everything
-outlines    faces, edges and vertices by which convex shapes touch
+faces       faces, edges and vertices by which convex shapes touch
+outlines    polygons: growing, reducing, clipping
 patches     parallel edges, and deep overlap
 support     distance between convex shapes
 parting     the shortest way out of an overlap

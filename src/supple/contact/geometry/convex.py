@@ -1,26 +1,16 @@
 """Where cylinders and convex hulls touch each other, and spheres, capsules and boxes.
 
 The normal is the direction between closest points [support.py]. The places are found as those of boxes are: what of
-each shape is farthest towards the other is a point, a line or the outline of a face; one is clipped to the other, and
-the corners that remain are touches [outlines.py]. So are the ends of what two parallel lines have side by side. Where
-shapes overlap deeply, touches are all around what they have in common [patches.py].
+each shape looks at the other is a corner, an edge or a face [faces.py]; one is clipped to the other, and the corners
+that remain are touches [outlines.py]. So are the ends of what two parallel lines have side by side, and corners beside
+a face that are over the other one. Where shapes overlap deeply, touches are all around what they have in common
+[patches.py].
 """
 
 from __future__ import annotations
 
-from supple.contact.geometry.outlines import (
-    IN_FACE,
-    IN_PLANE,
-    SAME,
-    SIDES,
-    beyond,
-    clip_to,
-    corners_beside,
-    find_face,
-    new_outline,
-    reduce_outline,
-    remove_corner,
-)
+from supple.contact.geometry.faces import IN_FACE, IN_PLANE, SIDES, corners_beside, find_face
+from supple.contact.geometry.outlines import SAME, beyond, clip_to, new_outline, reduce_outline, remove_corner
 from supple.contact.geometry.parting import likely_axis, overlap_along, parting
 from supple.contact.geometry.patches import add_lines, add_patch, is_deep
 from supple.contact.geometry.points import CLOSE, add_touch, norm

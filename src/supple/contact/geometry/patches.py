@@ -7,7 +7,8 @@ other. With touches all around, each as deep as the overlap along the normal, th
 
 from __future__ import annotations
 
-from supple.contact.geometry.outlines import SAME, SIDES, clip_to, find_shadow, new_outline, reduce_outline
+from supple.contact.geometry.faces import SIDES, find_shadow
+from supple.contact.geometry.outlines import SAME, clip_to, new_outline, reduce_outline
 from supple.contact.geometry.points import add_touch, norm
 from supple.contact.geometry.support import farthest, radius_of
 from supple.contact.memory import SPHERE
