@@ -192,9 +192,8 @@ class Request:
         for said, option in ((self.floating_base, "--floating-base"), (not self.loops, "--no-loops")):
             if said:
                 raise StateError(f"{option} is for robots from files: leave it out")
-        if self.ground and made.contacts is not None:
-            own = "has its own floor" if made.contacts.ground is not None else "has its own ground, and takes no floor"
-            raise StateError(f"{self.scene} {own}: leave --ground out")
+        if self.ground and made.contacts is not None and made.contacts.ground is None:
+            raise StateError(f"{self.scene} has its own ground, and takes no floor: leave --ground out")
 
     def _refuse_options(self, given: dict[str, Any], method: str, made: Scene | None, touching: Any) -> None:
         """Options of other methods and integrators, and what contact excludes."""

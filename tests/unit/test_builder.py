@@ -122,7 +122,7 @@ def test_names_given_by_default():
     ("parent", "message"),
     [
         ("bse", "parent of 'arm': no body named 'bse'; did you mean 'base'"),
-        ("zzz", "parent of 'arm': no body named 'zzz'; there are 2 of them"),
+        ("zzz", "parent of 'arm': no body named 'zzz'; there are: 'base', 'arm'"),
         (2, "parent of 'arm': 2 is not a body"),
         (-2, "parent of 'arm': -2 is not a body"),
         (2**70, f"parent of 'arm': {2**70} is not a body"),
