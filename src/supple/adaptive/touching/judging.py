@@ -108,19 +108,20 @@ def is_faster(hybrid, h):
 
 
 @helper
-def leaves_box(touching, box, h):
-    """Whether what is in a box may have left it in a part of length h, although it was not expected to move so far."""
+def leaves_box(touching, box, h, slack):
+    """Whether what is in a box may have left it in a part of length h by more than `slack`, moving farther than was
+    expected."""
     V, travel, far = touching.scene.bodies[box.reduced_body - 1].V, touching.travels[box.reduced_body - 1], box.extent
     adds, way = travel.step_moved + travel.step_turned * far, h * (norm(V.lin) + norm(V.ang) * far)
     moved, strayed = travel.moved + travel.turned * far, travel.moved_in_tree + travel.turned_in_tree * far
-    return way > adds and not (moved + way <= box.due and strayed + way <= box.due_in_tree)
+    return way > adds and not (moved + way <= box.due + slack and strayed + way <= box.due_in_tree + slack)
 
 
 @kernel(types.int64(HybridBody.type, types.float64, types.float64), "motion of hybrid bodies beyond reach", nogil=True)
 def outruns(hybrid, h, share):
     """Whether something moved farther in a part of length h than touches were searched for, as in
     contact/steps/judging.py: a shape of the neighbour list, by more than a share of its half thickness, or something
-    else out of its box."""
+    else out of its box, by more than that of the thinnest shape."""
     if not is_faster(hybrid, h):
         return False
     touching = touching_of(hybrid)
@@ -132,7 +133,7 @@ def outruns(hybrid, h, share):
             if outruns_search(scene.bodies[listed.body], scene.shapes[listed.shape], h, searched, share):
                 return True
     for k in range(touching.n_boxes):
-        if touching.boxes[k].reduced_body > 0 and leaves_box(touching, touching.boxes[k], h):
+        if touching.boxes[k].reduced_body > 0 and leaves_box(touching, touching.boxes[k], h, share * touching.thinnest):
             return True
     return False
 

@@ -135,6 +135,7 @@ class Touching(Struct):
     shapes_on = Integers()  # ... the shapes on bodies, body by body
     fixed = Integers()  # shapes of the world, without planes and height fields
     n_fixed = Integer()
+    thinnest = Number()  # the least half thickness of a shape on a body [contact/steps/judging.py]
     # poses of nodes in their reduced bodies, where known [node_poses.py]
     formed = Integer()  # counts how often the reduced tree has been formed, from 1
     stamps = Integers()  # equal to `formed` if the pose of the node is known

@@ -15,7 +15,7 @@ from supple.adaptive.touching.memory import PAIRS, Box, Home, ListedPair, Listed
 from supple.adaptive.touching.saved import PREFIX, SAVED, SAVED_NUMBERS, Saved, check_saved, from_columns, to_columns
 from supple.adaptive.touching.sleeping import RESTLESS, wake_kernel
 from supple.adaptive.touching.stepping import HEADROOM, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES
-from supple.adaptive.touching.tables import bodies_with_shapes, boxes_of_bodies, characters
+from supple.adaptive.touching.tables import bodies_with_shapes, boxes_of_bodies, characters, thinnest
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
 from supple.contact.blocks import make_room
@@ -103,6 +103,7 @@ class TouchesOfHybrid(Pointing):
         return {
             "shape_start": np.searchsorted(body[order], np.arange(self.model.n_bodies + 1)), "shapes_on": order,
             "fixed": fixed, "n_fixed": len(fixed),
+            "thinnest": thinnest(self.room.scene.shapes["box"][order]),
             "shaped": bodies_with_shapes(self.assembly, np.unique(body[body >= 0])),
         }  # fmt: skip
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from supple.assembly.tree import Assembly
 from supple.contact.geometry.volumes import Volume
+from supple.contact.steps.judging import THIN
 from supple.model.model import Model
 
 Ints = NDArray[np.int64]
@@ -25,6 +26,11 @@ def boxes_of_bodies(model: Model, homes: NDArray[np.void], shapes: NDArray[np.vo
     out["h"] = -1.0
     out["c"][has], out["h"][has] = 0.5 * (low[has] + high[has]), 0.5 * (high[has] - low[has])
     return out
+
+
+def thinnest(boxes: NDArray[np.float64]) -> float:
+    """The least half thickness of shapes with these half edges, as `outruns_search` has it."""
+    return float(np.maximum(boxes.min(axis=1), THIN * np.linalg.norm(boxes, axis=1)).min(initial=np.inf))
 
 
 def bodies_with_shapes(assembly: Assembly, bodies: Ints) -> Ints:
