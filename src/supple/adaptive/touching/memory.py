@@ -64,6 +64,7 @@ class Box(Struct):
     half = Number()
     radius = Number()
     next = Integer()  # the next box of the same tree, -1: none
+    place = Integer()  # in the order of the sweep
 
 
 class Swept(Struct):
@@ -150,8 +151,10 @@ class Touching(Struct):
     n_boxes = Integer()
     order = Integers()  # boxes in their order along x
     swept = Table(Swept)  # in this order, as the next two
-    begins = Floats()  # lower ends along x
+    begins = Floats()  # where they began along x when the list was built, ascending
     sides = Floats()  # lower and upper ends along y, alternating
+    widest = Number()  # how far any box reaches along x, from where it began ...
+    grown = Number()  # ... and back from there, because it was extended
     inside = Integers()  # those that reach into the current strip
     extending = Integer()  # whether pairs are added to the list for boxes that were extended [neighbours.py]
     n_pairs = Integer()  # more than pair_room if some are missing

@@ -51,19 +51,35 @@ def search_if_near(hybrid, A, B):
 
 
 @helper
+def first_from(ascending, n, x):
+    """The first of n numbers in ascending order that is not below x; n if there is none."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@helper
 def search_all(hybrid, k):
-    """Adds the candidate pairs of box k, which has been extended, with all others."""
+    """Adds the candidate pairs of box k, which has been extended, with all others that may overlap it along x. Boxes
+    stay in the order in which they were swept: `widest` and `grown` bound how far they are from where they began
+    then."""
     touching = touching_of(hybrid)
     box, begins, sides = touching.boxes[k], touching.begins, touching.sides
-    first, last, end = box.low.y, box.high.y, box.high.x
+    at, first, last = box.place, box.low.y, box.high.y
+    sides[2 * at], sides[2 * at + 1] = first, last
+    touching.widest = max(touching.widest, box.high.x - begins[at])
+    touching.grown = max(touching.grown, begins[at] - box.low.x)
     search_flats(hybrid, box)
-    for i in range(touching.n_boxes):
-        if begins[i] <= end and sides[2 * i] <= last and first <= sides[2 * i + 1]:
-            other = touching.order[i]
-            if other == k:
-                begins[i], sides[2 * i], sides[2 * i + 1] = box.low.x, first, last
-            else:
-                search_if_near(hybrid, box, touching.boxes[other])
+    i, end = first_from(begins, touching.n_boxes, box.low.x - touching.widest), box.high.x + touching.grown
+    while i < touching.n_boxes and not begins[i] > end:
+        if i != at and sides[2 * i] <= last and first <= sides[2 * i + 1]:
+            search_if_near(hybrid, box, touching.boxes[touching.order[i]])
+        i += 1
 
 
 @helper

@@ -31,32 +31,34 @@ STRIPS, FEW = 64, 128  #: strips of the sweep, at most; and boxes for each of th
 
 @helper
 def order_boxes(touching):
-    """Sorts boxes along x, by bins. Returns a bound on how far those of one bin may be out of order."""
-    boxes, order, n = touching.boxes, touching.order, touching.n_boxes
+    """Sorts boxes along x by bins, and finds where they begin, rounded down to bins."""
+    boxes, order, begins, n = touching.boxes, touching.order, touching.begins, touching.n_boxes
     low, high = 1e300, -1e300
     for k in range(n):
         low, high = min(low, boxes[k].low.x), max(high, boxes[k].low.x)
     bin_width = max((high - low) / BINS, 1e-300)
     for k in range(n):
-        place = (boxes[k].low.x - low) / bin_width
-        order[k] = (int(place) if 0.0 <= place <= BINS else 0) * n + k
+        at = (boxes[k].low.x - low) / bin_width
+        order[k] = (int(at) if 0.0 <= at <= BINS else 0) * n + k
     sort_large(order, touching.inside, touching.counts, n)
     for k in range(n):
-        order[k] = order[k] % n
-    return 2.0 * bin_width
+        bin, order[k] = order[k] // n, order[k] % n
+        begins[k] = low + (bin - 1) * bin_width  # one less because of rounding
 
 
 @helper
 def fill_sweep(touching):
     """Copies what the sweep needs of boxes, in their order."""
     begins, sides = touching.begins, touching.sides
+    touching.widest = touching.grown = 0.0
     for k in range(touching.n_boxes):
         box, row = touching.boxes[touching.order[k]], touching.swept[k]
         row.low, row.high, row.box, row.reduced_body = box.low, box.high, touching.order[k], box.reduced_body
         row.tree = touching.travels[box.reduced_body - 1].root if box.reduced_body > 0 else -1
         row.here, row.at, row.axis, row.half, row.radius = box.here, box.at, box.axis, box.half, box.radius
         row.reach, row.strays = box.reach, box.strays
-        begins[k], sides[2 * k], sides[2 * k + 1] = box.low.x, box.low.y, box.high.y
+        box.place, sides[2 * k], sides[2 * k + 1] = k, box.low.y, box.high.y
+        touching.widest = max(touching.widest, box.high.x - begins[k])
 
 
 @helper
@@ -72,9 +74,9 @@ def are_near(touching, A, B, same_tree):
 
 
 @helper
-def sweep_strip(hybrid, low, high, disorder):
+def sweep_strip(hybrid, low, high):
     """Sweeps the boxes that reach into the strip from low to high across y. A pair is found in the strip where its
-    overlap along y begins. disorder: how far boxes may be out of order along x."""
+    overlap along y begins."""
     touching = touching_of(hybrid)
     boxes, swept, begins, sides, inside = (
         touching.boxes, touching.swept, touching.begins, touching.sides, touching.inside,
@@ -89,7 +91,7 @@ def sweep_strip(hybrid, low, high, disorder):
         end, first, last = A.high.x, A.low.y, A.high.y
         for j in range(i + 1, n):
             l = inside[j]
-            if begins[l] > end + disorder:
+            if begins[l] > end:
                 break
             if sides[2 * l] <= last and first <= sides[2 * l + 1] and low <= max(first, sides[2 * l]):
                 B = swept[l]
@@ -103,7 +105,7 @@ def sweep_boxes(hybrid):
     """Sweeps all boxes, in strips that are twice as wide as boxes are on average."""
     touching = touching_of(hybrid)
     sides, n, width, low, high = touching.sides, touching.n_boxes, 0.0, 1e300, -1e300
-    disorder = order_boxes(touching)
+    order_boxes(touching)
     fill_sweep(touching)
     for k in range(n):
         width += (sides[2 * k + 1] - sides[2 * k]) * 2.0 / n
@@ -112,7 +114,7 @@ def sweep_boxes(hybrid):
     for s in range(count):
         begin = low + (high - low) * s / count if s > 0 else -1e300
         end = low + (high - low) * (s + 1) / count if s < count - 1 else 1e300
-        sweep_strip(hybrid, begin, end, disorder)
+        sweep_strip(hybrid, begin, end)
 
 
 @helper
