@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from supple import Contacts, ModelBuilder
@@ -114,6 +115,67 @@ def test_normals_of_shapes_of_very_different_sizes_part_them_as_far_as_gaps_say(
             n = found[np.argmin(found["gap"])]["n"] * (1.0 if found["shape"][0] == 0 else -1.0)
             along = n @ at - reach(*shapes[0], one.inv().apply(-n)) - reach(*shapes[1], two.inv().apply(n))
             assert abs(along - found["gap"].min()) < 2e-6 * small, off / small
+
+
+def outside(kind: str, size: Floats, points: Floats | None, p: Floats) -> float:
+    """How far a point in a shape's own frame is outside it; negative inside."""
+    if kind == "hull":
+        equations = ConvexHull(points).equations
+        return float((equations[:, :3] @ p + equations[:, 3]).max())
+    if kind == "capsule":
+        return float(np.linalg.norm(p - (0.0, 0.0, np.clip(p[2], -0.5 * size[1], 0.5 * size[1]))) - size[0])
+    if kind == "box":
+        away = np.abs(p) - 0.5 * size
+    else:
+        away = np.array([np.hypot(p[0], p[1]) - size[0], abs(p[2]) - 0.5 * size[1]])
+    return float(away.max() if away.max() < 0.0 else np.linalg.norm(np.maximum(away, 0.0)))
+
+
+@pytest.mark.parametrize("kind", SOLID)
+@pytest.mark.parametrize("ratio", [1e-3, 1e-2, 0.1, 1.0, 10.0])
+def test_closest_points_are_on_both_shapes(kind: str, ratio: float) -> None:
+    """Also where edges are parallel or corners are on faces, so that points of the difference of two shapes are on a
+    line or coincide."""
+    rng = np.random.default_rng((SOLID.index(kind), round(ratio * 1e3)))
+    angles, along = Rotation.create_group("O"), ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1])
+    for _ in range(25):
+        small = 0.1 * min(ratio, 1.0)
+        size, points = 0.1 * ratio * rng.uniform(0.3, 1.0, 3), np.concatenate([np.eye(3), -np.eye(3)])
+        size, points = size[: {"box": 3, "hull": 0}.get(kind, 2)], 0.5 * size * points if kind == "hull" else None
+        shapes = (("cylinder", 0.1 * rng.uniform(0.3, 1.0, 2), None), (kind, size, points))
+        room, one, way = room_of(*shapes), anyhow(rng), np.array(along[rng.integers(6)])
+        two = one * angles[rng.integers(24)] * Rotation.from_euler("xz", 45 * rng.integers(2, size=2), degrees=True)
+        way, low, high = one.apply(way / np.linalg.norm(way)), 0.0, 1.0 + ratio
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            gap = smallest(room, 0.02 * small, (way * middle, one), (np.zeros(3), two))
+            low, high = (middle, high) if gap < 0.0 else (low, middle)
+        for off in small * np.array([1e-3, 1e-5, 0.0, -1e-5]):
+            at = way * (high + off)
+            found = touches(room, 0.02 * small, (at, one), (np.zeros(3), two))
+            touch = found[np.argmin(found["gap"])]
+            half = 0.5 * touch["gap"] * touch["n"] * (1.0 if touch["shape"] == 0 else -1.0)
+            assert abs(outside(*shapes[0], one.inv().apply(touch["point"] + half - at))) < 1e-3 * small
+            assert abs(outside(*shapes[1], two.inv().apply(touch["point"] - half))) < 1e-3 * small
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "box", "hull"])
+def test_rods_that_cross_at_a_small_angle_touch_where_they_cross(kind: str) -> None:
+    """Not at their ends, where they are farther apart than they are thick: one lies across another one, on its edge or
+    round side, with its middle beside it."""
+    r, length, off = 1e-3, 1.0, 0.1
+    lying, edge = Rotation.from_euler("y", 90.0, degrees=True), Rotation.from_euler("z", 45.0, degrees=True)
+    square = np.array([[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0]])
+    points = np.concatenate([square + [0, 0, z] for z in (-0.5 * length, 0.5 * length)]) if kind == "hull" else None
+    size = {"cylinder": (r, length), "box": (np.sqrt(2) * r, np.sqrt(2) * r, length)}.get(kind, ())
+    own = edge if kind == "box" else Rotation.identity()
+    room = room_of((kind, np.array(size), points), (kind, np.array(size), points))
+    for angle in (0.003, 0.01, 0.03):
+        turn = Rotation.from_euler("z", angle) * lying
+        at = turn.apply([0.0, 0.0, off]) + (0.0, 0.0, 2 * r)
+        found = touches(room, 1e-4, (at, turn * own), (np.zeros(3), lying * own))
+        assert found["gap"].min() == pytest.approx(0.0, abs=1e-9)
+        assert np.abs(found["point"][:, 0]).max() * angle < r
 
 
 def test_gaps_of_grains_beside_long_capsules_are_distances_from_their_axes() -> None:

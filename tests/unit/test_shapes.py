@@ -234,6 +234,8 @@ def test_an_stl_in_text_may_be_in_capitals_and_have_any_line_ends(tmp_path: Path
         ("a.obj", CUBE + "f 1 2 -9\n", None, "vertex 0, and there are 8"),
         ("a.obj", CUBE + "f 1 2 1_0\n", 9, "'1_0'"),
         ("a.stl", "solid\nvertex 0 0 1_0\n", 2, "three numbers"),
+        ("a.stl", "solid\nvertex 0 0 1\nvertex 0 0 2\n", 3, "cut off"),
+        ("a.stl", "solid\nfacet\nvertex 0 0 1\nendfacet\n\n", 4, "cut off"),
     ],
 )
 def test_a_mesh_with_something_else_than_numbers_is_refused(

@@ -54,10 +54,14 @@ def _corners(path: str | Path, kind: str) -> Floats:
         facets = np.frombuffer(data, np.uint8, offset=_HEAD)[: _FACET * _count(data)].reshape(-1, _FACET)
         with np.errstate(invalid="ignore"):  # of NaNs that signal; whoever asks refuses them
             return facets[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(np.float64)
-    found = array("d")
+    found, ending, line = array("d"), b"", 0
     for number, words in _lines(data):
-        if words and words[0].lower() == b"vertex":
-            found.extend(_point(words, number, str(path)))
+        if words:
+            ending, line = b"".join(words[:2]).lower(), number
+            if words[0].lower() == b"vertex":
+                found.extend(_point(words, number, str(path)))
+    if found and not ending.startswith(b"endsolid"):  # the hull of what is there would be another one
+        raise ParseError("the file ends without `endsolid`: it is cut off", str(path), line)
     return np.array(found).reshape(-1, 3)
 
 

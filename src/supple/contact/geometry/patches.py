@@ -7,12 +7,14 @@ other. With touches all around, each as deep as the overlap along the normal, th
 
 from __future__ import annotations
 
+import math
+
 from supple.contact.geometry.faces import SIDES, find_shadow
 from supple.contact.geometry.outlines import SAME, clip_to, new_outline, reduce_outline
 from supple.contact.geometry.points import add_touch, norm
 from supple.contact.geometry.support import farthest, radius_of
-from supple.contact.memory import SPHERE
-from supple.spatial.algebra import dot
+from supple.contact.memory import CYLINDER, SPHERE
+from supple.spatial.algebra import cross, dot, z_axis
 from supple.spatial.compiler import helper, part
 
 DEEP = 0.1  #: overlap, relative to the size of the smaller shape
@@ -51,10 +53,18 @@ def add_patch(scene, A, B, i, j, n, gap):
     return one.n > 0
 
 
+@helper
+def radius_across(A, a):
+    """Of a shape about a line in it along a: none, if that is an edge."""
+    along_axis = A.kind == CYLINDER and abs(dot(a, z_axis(A.X))) > 0.9
+    return A.half.x if along_axis else radius_of(A)
+
+
 @part
 def add_lines(scene, A, B, i, j, n, one, two, closest, within):
     """The ends of what two lines have side by side, if they are nearly parallel; no gap is smaller than that of the
-    closest points. Returns the smallest gap."""
+    closest points. Where they cross, they are farther apart at their ends: there, they are beside each other, too.
+    Returns the smallest gap."""
     c, d = one.corners[0].at, two.corners[0].at
     a, b = one.corners[1].at - c, two.corners[1].at - d
     l, m, least = norm(a), norm(b), 1e300
@@ -65,10 +75,12 @@ def add_lines(scene, A, B, i, j, n, one, two, closest, within):
     x, y = dot(a, d - c), dot(a, d + b * m - c)
     low, high = max(min(x, y), 0.0), min(max(x, y), l)
     if high - low > SHORT * min(l, m):
+        beside, r = cross(n, a), radius_across(A, a) + radius_across(B, b)
         for k in range(2):
             p = c + a * (low if k == 0 else high)
             q = d + b * min(max(dot(b, p - d), 0.0), m)
-            gap = max(dot(n, p - q) - radius_of(A) - radius_of(B), closest)
+            gap = dot(n, p - q) - radius_of(A) - radius_of(B) + math.hypot(r, dot(beside, p - q)) - r
+            gap = max(gap, closest)
             if gap < within:
                 add_touch(scene, i, j, p - n * (radius_of(A) + 0.5 * gap), n, gap, 42 + k)
             least = min(least, gap)

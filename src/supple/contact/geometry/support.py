@@ -21,6 +21,7 @@ from supple.spatial.structs import Several, Struct
 
 ROUNDS = 60
 CLOSE = 1e-12  #: of the squared distance: how much closer a point must be to count
+LINE = 1e-14  #: the sine of the angle at a corner of a triangle that has no area: corners may coincide
 THIN = 1e-10  #: a tetrahedron that is lower than this, relative to its edges, has no inside
 
 
@@ -68,11 +69,37 @@ def farthest(scene, A, d):
 
 
 @helper
+def on_line(a, b):
+    ab = b - a
+    size = dot(ab, ab)
+    t = min(max(-dot(ab, a) / size, 0.0), 1.0) if size > 0.0 else 0.0
+    return 1.0 - t, t
+
+
+@helper
+def on_edges(a, b, c):
+    """The shares of the corners in the point of their triangle's edges that is closest to the origin."""
+    u, v, w, best = 1.0, 0.0, 0.0, 1e300
+    for k in range(3):
+        d, e = (b if k == 2 else a), (b if k == 0 else c)
+        x, y = on_line(d, e)
+        p = d * x + e * y
+        if dot(p, p) < best:
+            best = dot(p, p)
+            u, v, w = (0.0 if k == 2 else x), (x if k == 2 else y if k == 0 else 0.0), (0.0 if k == 0 else y)
+    return u, v, w
+
+
+@helper
 def on_triangle(a, b, c):
-    """The shares of the corners in the point of a triangle that is closest to the origin."""
+    """The shares of the corners in the point of a triangle that is closest to the origin. Areas are products with its
+    normal: differences of products of lengths would round by the square of its length over its width."""
     ab, ac = b - a, c - a
+    n = cross(ab, ac)
+    if dot(n, n) <= LINE * LINE * dot(ab, ab) * dot(ac, ac):
+        return on_edges(a, b, c)
     d1, d2, d3, d4, d5, d6 = -dot(ab, a), -dot(ac, a), -dot(ab, b), -dot(ac, b), -dot(ab, c), -dot(ac, c)
-    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
+    va, vb, vc = dot(n, cross(b, c)), dot(n, cross(c, a)), dot(n, cross(a, b))
     u, v, w = 1.0, 0.0, 0.0
     if d1 <= 0.0 and d2 <= 0.0:
         u, v, w = 1.0, 0.0, 0.0
@@ -94,14 +121,6 @@ def on_triangle(a, b, c):
         v, w = vb * s, vc * s
         u = 1.0 - v - w
     return u, v, w
-
-
-@helper
-def on_line(a, b):
-    ab = b - a
-    size = dot(ab, ab)
-    t = min(max(-dot(ab, a) / size, 0.0), 1.0) if size > 0.0 else 0.0
-    return 1.0 - t, t
 
 
 @helper
