@@ -198,7 +198,7 @@ class Scenery:
         if self.arrows is not None and self._found is not None:
             unit = printable(self.arrows.unit)
             name = "arrow" if unit != "N" else "force" if self._typical is None else "contact force"
-            cut = f" (longer arrows cut at {self._cut:,g} N)" if np.isfinite(self._cut) else ""
+            cut = f" (arrows cut at {self._cut:,g} N)" if np.isfinite(self._cut) else ""
             words["vector"] = f"{name}: 1 m is {1.0 / self._found[1].per:,.4g} {unit}{cut}"
             if name == "contact force":
                 words["force"] = "applied force"
