@@ -11,7 +11,7 @@ import pytest
 import supple
 from supple import scenes
 from supple.viewing.camera import FIELD
-from supple.viewing.colours import ACTIVE, ANCHOR, CONTACT_FORCE, FORCE, PLANE, RIGID, SPRING, TORQUE
+from supple.viewing.colours import ACTIVE, ANCHOR, ASLEEP, CONTACT_FORCE, FORCE, PLANE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
 from supple.viewing.pictures import INK, SHADE, SUN, finer
 from supple.viewing.scenery import _arrow
@@ -135,6 +135,20 @@ def test_a_legend_that_is_too_long_has_several_lines(tmp_path: Path) -> None:
         assert count(picture[-64:], colour) > 80
         assert count(picture[:, -4:], colour) == 0  # nothing is cut off at the right
     assert count(picture[-20:], FORCE) == 0 and count(picture[-20:], (40, 48, 56), 60) > 30  # the remark
+
+
+def test_trees_that_sleep_have_a_colour_of_their_own(tmp_path: Path) -> None:
+    """Orange and grey as long as it falls, dark where it sleeps; the legend has all three throughout."""
+    scene = scenes.pile(2, 3)
+    how: Any = dict(method="adaptive", active=1, contacts=scene.contacts, dt=scene.dt)
+    result = supple.simulate(scene.model, scene.q0, duration=4.0, every=1000, **how)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=2, size=(400, 300)), scene.rods)
+    first, last = pictures(tmp_path / "run.png")
+    for picture in (first, last):
+        assert min(count(picture[-50:, :-60], colour) for colour in (ACTIVE, RIGID, ASLEEP)) > 80
+    counts = [[count(p[:-50], colour, 10) for colour in (ACTIVE, RIGID, ASLEEP)] for p in (first, last)]
+    assert min(counts[0][:2]) > 20 and counts[0][2] == 0, counts
+    assert max(counts[1][:2]) == 0 and counts[1][2] > 50, counts
 
 
 @pytest.mark.parametrize(("wide", "lines"), [(150, 3), (240, 2), (400, 1)])

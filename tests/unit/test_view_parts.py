@@ -107,13 +107,15 @@ def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
 
 
 def test_colours() -> None:
-    painted = paint("active", 4, np.array([1, 3]), None, 0.0)
+    model = supple.trees.chain(4)
+    state = supple.State(0.0, model.neutral(), np.zeros(4), model, np.array([1, 3]))
+    painted = paint("active", state, 0.0)
     assert painted is not None
     assert painted.tolist() == [list(RIGID), list(ACTIVE), list(RIGID), list(ACTIVE)]
     assert shade(0.0, 1.0).tolist() == EXACT.tolist()
     assert shade(1.0, 1.0).tolist() == WORST.tolist()
     assert EXACT[0] < shade(1e-3, 1.0)[0] < WORST[0]
-    assert paint("active", 4, None, None, 0.0) is None
+    assert paint("active", state.replace(active_joints=None), 0.0) is None
 
 
 def test_timeline_finds_states_and_spreads_them() -> None:

@@ -19,6 +19,8 @@ from supple.simulating.contacts import Contact, arrows_now, contacts_from
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
+from supple.simulating.sleeping import asleep
+from supple.simulating.state import State
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
@@ -91,8 +93,8 @@ class Live:
         self._panel.add_body()
         self._plots_here = gui.add_folder("Plots")
         self._speed.on_update(lambda _: self._begin())
-        model, q = run.cursor.model, run.cursor.q
-        pose = self._panel.stage.show(model, q)
+        model = run.cursor.model
+        pose = self._panel.stage.show(run.cursor.state)
         self._panel.begin(model, around(model, self._panel.stage.reach(pose), pose))
 
     @property
@@ -234,7 +236,7 @@ class Live:
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         energy = float(sample.kinetic[-1] + sample.potential[-1])
-        self._panel.show(sample.piece.state(-1), energy, carried, lambda: _contacts(self.run, sample))
+        self._panel.show(self._state(sample), energy, carried, lambda: _contacts(self.run, sample))
         if now - self._plotted > PLOTS and len(self._history) > 1:
             self._plotted = now
             curves = dict(zip(self._names, np.array(self._history).T))
@@ -244,6 +246,11 @@ class Live:
                     self._plots = Plots(self.server.gui, curves, self.run.model.units, how, self._panel.measure)
             self._plots.renew(curves, self._history[-1][0])
             self._panel.cameras.more(self._panel.stage.reach(poses(sample.piece.model, sample.piece.q[-1])))
+
+    def _state(self, sample: Sample) -> State:
+        """The one at the end of a sample, and who sleeps there."""
+        state = sample.piece.state(-1)
+        return state.replace(sleeping=asleep(self.run.settings, state.model, state.active_joints))
 
     def _again(self) -> None:
         self._redraw = True
