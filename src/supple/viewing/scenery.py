@@ -241,7 +241,7 @@ class Scenery:
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
             thick, per = THICK * arrow, 1.0
             if self._typical is not None:
-                long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(ball_radii(model))))
+                long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(_radii(model))))
                 long = long * _shorter(self._contacts)
                 thick, per = THICK * long, 1.0 / nice(self._typical / long)
             elif self._largest > 0.0:
@@ -293,6 +293,16 @@ def contacts_beyond(model: Model, arrows: Arrows | None) -> float:
     number = np.zeros(0) if arrows is None else np.count_nonzero(arrows.vectors.any(axis=2), axis=1)
     trees = np.count_nonzero(model.parent < 0)
     return max(float(np.median(number[number > 0])) - STAND * trees, 0.0) if number.any() else 0.0
+
+
+def _radii(model: Model) -> Floats:
+    """(n_bodies,) of bodies as balls, no larger than their shapes reach: inertias in files are often far too large."""
+    reach = np.zeros(model.n_bodies)
+    for shape in model.shape_list:
+        if shape.body >= 0:
+            far = shape.radius + float(np.linalg.norm(shape.position - model.com[shape.body]))
+            reach[shape.body] = max(reach[shape.body], far)
+    return np.minimum(ball_radii(model), np.where(reach > 0.0, reach, np.inf))
 
 
 def _shorter(contacts: float) -> float:
