@@ -314,7 +314,7 @@ BAD = {
     "run pile --no-loops": "--no-loops is for robots from files: leave it out",
     "run rope --method dca": "method 'dca' does not support contact, which rope has: use --method aba or adaptive",
     "run arm.urdf --ground --method dca": "support contact: use --method aba or adaptive, or leave --ground out",
-    "run rope --integrator dop853": "contact needs steps of fixed length, and 'dop853' has none: leave --integrator out",
+    "run rope --integrator dop853": "needs steps of fixed length, and 'dop853' has none: leave --integrator out",
     "run pile --active 5 --error 0.1": "give --active or --error, not both",
     "inspect run.h5": "run.h5: a recording, not a robot: use `supple view` or `supple export`",
     "run --resume no.h5": "no.h5 cannot be read",

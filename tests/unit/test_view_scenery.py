@@ -189,7 +189,7 @@ def test_arrows_of_contacts_suit_bodies_whose_inertia_is_far_too_large() -> None
 def test_inertias_below_zero_are_those_of_points() -> None:
     """Files have some, by rounding."""
     b = supple.ModelBuilder("bit")
-    b.add_body("bit", mass=0.5, inertia=(-1e-20, -1e-20, 0.0))
+    b.add_body("bit", mass=0.5, inertia=(-1e-20, -1e-20, 0.0), armature=1.0)
     assert ball_radii(b.build(unphysical_inertia="report")).tolist() == [0.0]
 
 
