@@ -97,7 +97,7 @@ def run(
         int | None,
         typer.Option(
             "--active",
-            help="Number of joints that an adaptive method simulates. Free roots always move, and count on top.",
+            help="Number of joints that an adaptive method simulates. Free roots move, too, and count on top.",
         ),
     ] = None,
     rtol: Annotated[
