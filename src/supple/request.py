@@ -173,7 +173,7 @@ class Request:
             raise StateError(f"method {method!r} does not support contact{which}: use --method aba or adaptive{more}")
         if (own or asked) and method == "aba" and self.integrator == "dop853":
             raise StateError("contact needs steps of fixed length, and 'dop853' has none: leave --integrator out")
-        if made is not None and own:
+        if made is not None and made.contacts is not None:
             return made.contacts
         if made is not None and asked and not made.model.shape_list:
             name = str(self.scene)
