@@ -47,6 +47,14 @@ def test_nobody_is_said_to_sleep_where_nobody_can(how: dict[str, Any], tmp_path:
     assert [state.sleeping for state in supple.load_run(tmp_path / "run.h5")] == [None] * 6
 
 
+def test_what_is_fixed_to_the_world_never_sleeps() -> None:
+    b = supple.ModelBuilder("lever")
+    b.add_body("lever", axis=(0, 1, 0), mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    b.add_shape("lever", "sphere", (0.05,), (0.4, 0, 0))
+    run = supple.simulate(b.build(), method="adaptive", active=1, contacts=supple.Contacts(ground=-0.2), duration=1.0)
+    assert len(run.contacts(-1)) == 1 and run.final.sleeping is None
+
+
 def test_a_tree_sleeps_with_all_of_its_bodies() -> None:
     model = PILE.model
     mine = bodies_of(model, np.array([4]))

@@ -21,11 +21,13 @@ Ints = NDArray[np.int64]
 
 def asleep(about: Mapping[str, Any], model: Model, active: Ints | None) -> Ints | None:
     """The free roots of the trees that sleep while these joints are active; None in runs in which nothing sleeps: those
-    of other methods, without contacts, or whose active joints are a list. about: the settings of the run."""
+    of other methods, without contacts, whose active joints are a list, or of trees without free roots. about: the
+    settings of the run."""
     chooses = about.get("method") == "adaptive" and isinstance(about.get("active", 0), Integral)
-    if active is None or not chooses or not isinstance(about.get("shapes"), list | tuple):
+    roots = Settings.free_roots(model)
+    if active is None or not len(roots) or not chooses or not isinstance(about.get("shapes"), list | tuple):
         return None
-    return np.setdiff1d(Settings.free_roots(model), active)
+    return np.setdiff1d(roots, active)
 
 
 def bodies_of(model: Model, roots: Ints) -> NDArray[np.bool_]:
