@@ -340,6 +340,47 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
     player._growing.close()
 
 
+def test_contacts_of_a_recording_that_is_written_are_those_of_each_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of states that were not there when the page was opened: a ball that was in the air then, and lies now."""
+    from supple.record import recorder
+    from supple.viewing import growing
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
+
+    monkeypatch.setattr(growing, "LOOKS", 0.0)
+    monkeypatch.setattr(recorder.Recorder, "due", property(lambda self: True))
+    b = supple.ModelBuilder("ball")
+    b.add_body("ball", joint="free", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    b.add_shape("ball", "sphere", (0.1,))
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.2
+    server, player = open_server(0), None
+
+    def look(sample: Any) -> None:
+        nonlocal player
+        player = player or Player(server, supple.load_run(tmp_path / "run.h5"))
+        player._grow()
+
+    try:
+        run = supple.Simulation(model, q, dt=5e-3, duration=0.5, contacts=supple.Contacts(ground=0.0))
+        run.cursor.watched = True
+        follow(run, tmp_path / "run.h5", watch=look)
+        assert player is not None
+        player._grow()
+        found = []
+        for frame in (1, len(player.timeline) - 1):
+            player._draw(frame)
+            arrows = player._panel.stage.scenery.arrows
+            found.append((float(arrows.times[0]), arrows.largest))
+        player._growing.close()
+    finally:
+        close_server(server)
+    assert found == [(5e-3, 0.0), (0.5, pytest.approx(2.0 * 9.81, rel=1e-3))]
+
+
 def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from supple.viewing.stage import open_server
 

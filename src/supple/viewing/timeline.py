@@ -68,6 +68,11 @@ class Timeline:
         """What touches at a state, in a run with contacts."""
         return self.result.contacts(i)
 
+    def touches(self, i: int) -> Floats | None:
+        """The same as rows of contact/room.py."""
+        n, k = self._where(i)
+        return self.segments[n].touches_at(k)
+
     def at(self, time: float) -> int:
         """The last state that is not later."""
         return max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
