@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 
 import supple
-from supple.drawing import BLUE, GREY, INK, ORANGE, new_figure
+from supple.drawing import BLUE, GREY, INK, new_figure
+from supple.viewing.colours import CONTACT_FORCE
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 LINKS, LENGTH, RADIUS = 30, 0.08, 0.02
+PER, CUT = 0.2, 0.4  #: of arrows: metres a newton; metres at most
+VIOLET = tuple(x / 255 for x in CONTACT_FORCE)
 TIMES = (0.0, 0.32, 0.5, 0.8, 2.5)
 
 
@@ -46,12 +49,10 @@ def main() -> None:
         for a, e in zip(at.position, ends):
             axes.plot([a[0], e[0]], [a[2], e[2]], color=BLUE, lw=3.2, solid_capstyle="round")
         for c in r.contacts(i):
-            if c.pressure > 0.02:
-                d = 0.12 * c.force
-                size = np.linalg.norm(d)
-                d = d * min(1.0, 0.35 / size)
-                axes.annotate("", c.point[[0, 2]] + d[[0, 2]], c.point[[0, 2]],
-                              arrowprops=dict(arrowstyle="->", color=ORANGE, lw=1.2))  # fmt: skip
+            d = PER * c.force
+            d *= CUT / max(CUT, float(np.linalg.norm(d)))
+            axes.quiver(*c.point[[0, 2]], *d[[0, 2]], angles="xy", scale_units="xy", scale=1, color=VIOLET, width=0.008,
+                        zorder=3)  # fmt: skip
         axes.set(xlim=(-0.9, 1.6), ylim=(-0.1, 1.2), aspect="equal", title=f"{time:g} s")
         axes.axis("off")
         print(k, time, "overlap at most", max((-c.gap for c in r.contacts(i)), default=0.0))

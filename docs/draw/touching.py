@@ -20,8 +20,8 @@ PICTURES = Path(__file__).parents[1] / "pictures"
 COLOURS = 128  #: of a strip of pictures
 #: By scene: its parameters, times that are drawn, where it is seen from, and the size of each picture.
 DRAWN: dict[str, Any] = {
-    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.6, 5.0), "-3.4,-7.2,4.6:2.7,-0.3,0.5", (560, 380)),
-    "pile": ({}, (0.0, 0.5, 1.0, 5.0), "-3.4,-6.6,3.4:0,0.2,2.2", (340, 500)),
+    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.8, 10.0), "-3.4,-7.2,4.6:2.7,-0.3,0.5", (560, 380)),
+    "pile": ({}, (0.0, 0.5, 1.2, 7.0), "-3.4,-6.6,3.4:0,0.2,2.2", (340, 500)),
     "rope": ({}, (0.0, 0.3, 0.7, 3.0), "1.9,-4.9,1.7:0.45,0,0.66", (500, 290)),
     "standing-robot": ({}, (0.0, 0.1, 3.0), "1.7,-1.7,1.1:0,0,0.62", (420, 480)),
 }

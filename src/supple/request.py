@@ -167,11 +167,13 @@ class Request:
     def _contacts(self, made: Scene | None, method: str) -> Contacts | bool:
         """What touches what: as the scene has it, with its own ground; or as asked for."""
         asked = "--ground" if self.ground else "--contacts" if self.contacts else ""
+        own = made is not None and made.contacts is not None
+        if (own or asked) and method not in ("aba", "adaptive"):
+            which, more = (f", which {self.scene} has", "") if own else ("", f", or leave {asked} out")
+            raise StateError(f"method {method!r} does not support contact{which}: use --method aba or adaptive{more}")
+        if (own or asked) and method == "aba" and self.integrator == "dop853":
+            raise StateError("contact needs steps of fixed length, and 'dop853' has none: leave --integrator out")
         if made is not None and made.contacts is not None:
-            if method not in ("aba", "adaptive"):
-                raise StateError(
-                    f"method {method!r} does not support contact, which {self.scene} has: use --method aba or adaptive"
-                )
             return made.contacts
         if made is not None and asked and not made.model.shape_list:
             name = str(self.scene)
@@ -211,6 +213,8 @@ class Request:
                     f"--{name} is for method{'s'[: len(owners) != 1]} {' and '.join(map(repr, owners))}, this run uses "
                     f"{method!r}: {way} --method {owners[-1]}, or leave --{name} out"
                 )
+        if self.active is not None and self.error is not None and method == "adaptive":
+            raise StateError("give --active or --error, not both")
         if touching and self.guaranteed:
             which = f", which {self.scene} has" if made is not None and made.contacts is not None else ""
             raise StateError(f"--guaranteed does not work with contact{which}: leave --guaranteed out")

@@ -23,8 +23,7 @@ from rich.console import Console
 import supple
 from pictures import lacking
 from supple import cli, memory, request, scenes
-from supple.adaptive.dynamics import AdaptiveDynamics
-from supple.commands.run import _at_rest, _measured_said, _say_done
+from supple.commands.run import _measured_said, _say_done
 from supple.record.head import LENGTH, read_head
 from supple.simulating.run import follow
 
@@ -176,9 +175,9 @@ def test_stiff_joints_run_implicitly_and_it_is_said(arm, tmp_path):
 
 def test_what_is_at_rest_leaves_nothing_out():
     out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "4").split())
-    assert "measured at the end, everything is at rest and sleeps" in out
+    assert "asleep everything, at the end" in out and "measured" not in out
     out = " ".join(succeeds("run", "pile", "--set", "chains=2", "--set", "links=3", "--duration", "0.01").split())
-    assert "sleep" not in out and "measured" not in out  # a share of accelerations says little where things touch
+    assert "asleep" not in out and "measured" not in out  # a share of accelerations says little where things touch
 
 
 def test_how_a_run_with_contact_steps_is_said():
@@ -186,17 +185,6 @@ def test_how_a_run_with_contact_steps_is_said():
         succeeds("run", "rope", "--set", "links=3", "--duration", "0.01").split()
     )
     assert "how aba, rk4 energy" in " ".join(succeeds("run", "pendulum", "--duration", "0.01").split())
-
-
-@pytest.mark.parametrize(
-    ("asleep", "said"),
-    [([], None), ([0], "1 of 3 trees is at rest and sleeps"), ([0, 2], "2 of 3 trees are at rest and sleep")],
-)
-def test_how_many_trees_sleep_is_said(asleep, said, monkeypatch):
-    scene = scenes.pile(3, 2)
-    run = supple.Simulation(scene.model, scene.q0, contacts=scene.contacts, method="adaptive", active=2)
-    monkeypatch.setattr(AdaptiveDynamics, "sleeping", asleep)
-    assert _at_rest(run) == said
 
 
 def test_a_large_scene_says_that_it_is_being_built(monkeypatch):
@@ -325,6 +313,9 @@ BAD = {
     "run pile --floating-base": "--floating-base is for robots from files: leave it out",
     "run pile --no-loops": "--no-loops is for robots from files: leave it out",
     "run rope --method dca": "method 'dca' does not support contact, which rope has: use --method aba or adaptive",
+    "run arm.urdf --ground --method dca": "support contact: use --method aba or adaptive, or leave --ground out",
+    "run rope --integrator dop853": "needs steps of fixed length, and 'dop853' has none: leave --integrator out",
+    "run pile --active 5 --error 0.1": "give --active or --error, not both",
     "inspect run.h5": "run.h5: a recording, not a robot: use `supple view` or `supple export`",
     "run --resume no.h5": "no.h5 cannot be read",
     "run --resume arm.urdf": "not a recording",

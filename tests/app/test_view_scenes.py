@@ -15,7 +15,7 @@ from browser import HEIGHT, SCENE, WIDTH, Browser, chromium, is_active
 from supple import scenes
 from supple.viewing import stage
 from supple.viewing.camera import View
-from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PICKED, RIGID, SPRING
+from supple.viewing.colours import ACTIVE, ANCHOR, ASLEEP, FORCE, PICKED, RIGID, SPRING
 from supple.viewing.player import Player
 from supple.viewing.stage import address, clear, close_server, open_server
 from walks import walk_then_fly
@@ -110,7 +110,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture
 def all_active(monkeypatch: pytest.MonkeyPatch) -> None:
     """All bodies in the reserved colour."""
-    monkeypatch.setattr(stage, "paint", lambda by, n, *more: np.tile(np.array(ACTIVE, dtype=np.uint8), (n, 1)))
+    monkeypatch.setattr(stage, "paint", lambda by, state, largest: np.tile(np.uint8(ACTIVE), (state.model.n_bodies, 1)))
 
 
 def run_of(name: str) -> tuple[supple.Result, scenes.Scene]:
@@ -195,6 +195,28 @@ def test_legend_has_the_colours_that_are_drawn(place: Place) -> None:
         place.browser.wait(lambda: near(place.browser.picture(), ACTIVE) == 0)
         assert near(place.browser.picture(), RIGID) == 0
         place.browser.page.get_by_label("show links").check()
+
+
+def test_trees_that_sleep_have_a_colour_of_their_own(place: Place) -> None:
+    """In the page as in its legend, and words beside it."""
+    scene = scenes.pile(2, 3)
+    how: Any = dict(method="adaptive", active=1, contacts=scene.contacts, dt=scene.dt, every=100, duration=4.0)
+    result = supple.simulate(scene.model, scene.q0, **how)
+    place.wide()
+    with place.shows(result, scene.rods) as player:
+        player._play.playing = False
+        go(place, player, 0)
+        place.browser.wait(lambda: near(place.browser.picture(), RIGID) > 30)
+        shade = near(place.browser.picture(), ASLEEP)  # of bodies, where no lamp reaches them
+        assert near(place.browser.picture(), RIGID) > 2 * shade and near(place.browser.picture(), ACTIVE) > 10
+        go(place, player, len(result) - 1)
+        place.browser.wait(lambda: near(place.browser.picture(), ASLEEP) > 2 * shade + 30)
+        picture = place.browser.picture()  # edges are mixed with what is behind them
+        assert near(picture, ASLEEP) > 3 * near(picture, RIGID) and near(picture, ACTIVE) == 0
+        assert dict(place.browser.page.evaluate(LEGEND))["asleep"] == f"rgb{ASLEEP}"
+        player._panel.pick(4)
+        place.browser.wait(lambda: place.browser.numbers(-1).get("now") == "asleep")
+        assert place.browser.numbers(0)["asleep"] == "everything"
 
 
 def at_pixel(place: Place, point: Any) -> tuple[int, int]:

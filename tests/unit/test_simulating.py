@@ -335,10 +335,11 @@ def test_results_show_themselves(tmp_path):
         ({"forces": [supple.Push("bop", force=(0, 0, 1))]}, "did you mean 'bob'"),
         ({"forces": [lambda t, q, v: np.zeros(3)]}, r"returned shape \(3,\)"),
         ({"events": [3]}, "supple.Event"),
-        ({"error": 1e-3}, "'aba' takes no error;"),
+        ({"error": 1e-3}, "error is for methods 'quasi-statics' and 'adaptive', this run uses 'aba': give"),
         ({"methd": "aba"}, "takes no methd .did you mean 'method'"),
         ({"method": "adaptive", "eror": 1e-3}, "takes no eror .did you mean 'error'"),
-        ({"method": "quasi-statics", "active": 3}, "takes no active; .* error, measure, order"),
+        ({"method": "quasi-statics", "active": 3}, "active is for method 'adaptive', .* method='adaptive', or leave"),
+        ({"method": "quasi-statics", "actve": 3}, "takes no actve; .* error, measure, order"),
         (
             {"method": "quasi-statics", "integrator": "rk4"},
             r"leave the integrator out, or take another method \(aba, .*dense\)",

@@ -11,9 +11,9 @@ import pytest
 import supple
 from supple import scenes
 from supple.viewing.camera import FIELD
-from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PLANE, RIGID, SPRING, TORQUE
+from supple.viewing.colours import ACTIVE, ANCHOR, ASLEEP, CONTACT_FORCE, FORCE, PLANE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
-from supple.viewing.pictures import SHADE, SUN, finer
+from supple.viewing.pictures import INK, SHADE, SUN, finer
 from supple.viewing.scenery import _arrow
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import HOLD, Timeline
@@ -135,6 +135,36 @@ def test_a_legend_that_is_too_long_has_several_lines(tmp_path: Path) -> None:
         assert count(picture[-64:], colour) > 80
         assert count(picture[:, -4:], colour) == 0  # nothing is cut off at the right
     assert count(picture[-20:], FORCE) == 0 and count(picture[-20:], (40, 48, 56), 60) > 30  # the remark
+
+
+def test_trees_that_sleep_have_a_colour_of_their_own(tmp_path: Path) -> None:
+    """Orange and grey as long as it falls, dark where it sleeps; the legend has all three throughout."""
+    scene = scenes.pile(2, 3)
+    how: Any = dict(method="adaptive", active=1, contacts=scene.contacts, dt=scene.dt)
+    result = supple.simulate(scene.model, scene.q0, duration=4.0, every=1000, **how)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=2, size=(400, 300)), scene.rods)
+    first, last = pictures(tmp_path / "run.png")
+    for picture in (first, last):
+        assert min(count(picture[-50:, :-60], colour) for colour in (ACTIVE, RIGID, ASLEEP)) > 80
+    counts = [[count(p[:-50], colour, 10) for colour in (ACTIVE, RIGID, ASLEEP)] for p in (first, last)]
+    assert min(counts[0][:2]) > 20 and counts[0][2] == 0, counts
+    assert max(counts[1][:2]) == 0 and counts[1][2] > 50, counts
+
+
+@pytest.mark.parametrize(("wide", "lines"), [(150, 3), (240, 2), (400, 1)])
+def test_a_remark_that_is_longer_than_a_line_has_several(tmp_path: Path, wide: int, lines: int) -> None:
+    """The scale of contact forces is within the picture, in as many lines as it needs, and beside its colour."""
+    scene = scenes.pile(2, 3)
+    result = supple.simulate(scene.model, scene.q0, contacts=scene.contacts, dt=scene.dt, duration=0.4, every=100)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=1, size=(wide, 300)))
+    (picture,) = pictures(tmp_path / "run.png")
+    assert count(picture, CONTACT_FORCE) > 80
+    assert count(picture[-100:, -3:], INK, 60) == 0  # nothing is cut off at the right
+    ends = np.flatnonzero((np.abs(picture[-100:] - np.array(INK)).max(axis=-1) < 60).any(axis=1))
+    assert 1 + np.count_nonzero(np.diff(ends) > 3) == lines, ends
+    patch = np.flatnonzero((np.abs(picture - np.array(CONTACT_FORCE)).max(axis=-1) < 3)[:, :30].any(axis=0))
+    words = np.flatnonzero((np.abs(picture[-100:] - np.array(INK)).max(axis=-1) < 60).any(axis=0))
+    assert patch.max() < words.min()  # further lines are beside the colour, not below it
 
 
 def test_what_repeats_holds_its_last_state(tmp_path: Path) -> None:

@@ -107,13 +107,15 @@ def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
 
 
 def test_colours() -> None:
-    painted = paint("active", 4, np.array([1, 3]), None, 0.0)
+    model = supple.trees.chain(4)
+    state = supple.State(0.0, model.neutral(), np.zeros(4), model, np.array([1, 3]))
+    painted = paint("active", state, 0.0)
     assert painted is not None
     assert painted.tolist() == [list(RIGID), list(ACTIVE), list(RIGID), list(ACTIVE)]
     assert shade(0.0, 1.0).tolist() == EXACT.tolist()
     assert shade(1.0, 1.0).tolist() == WORST.tolist()
     assert EXACT[0] < shade(1e-3, 1.0)[0] < WORST[0]
-    assert paint("active", 4, None, None, 0.0) is None
+    assert paint("active", state.replace(active_joints=None), 0.0) is None
 
 
 def test_timeline_finds_states_and_spreads_them() -> None:
@@ -336,6 +338,47 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
     assert len(player.timeline) == len(result) == 11
     assert not player._growing.goes_on  # nobody writes it any more
     player._growing.close()
+
+
+def test_contacts_of_a_recording_that_is_written_are_those_of_each_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of states that were not there when the page was opened: a ball that was in the air then, and lies now."""
+    from supple.record import recorder
+    from supple.viewing import growing
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
+
+    monkeypatch.setattr(growing, "LOOKS", 0.0)
+    monkeypatch.setattr(recorder.Recorder, "due", property(lambda self: True))
+    b = supple.ModelBuilder("ball")
+    b.add_body("ball", joint="free", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    b.add_shape("ball", "sphere", (0.1,))
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.2
+    server, player = open_server(0), None
+
+    def look(sample: Any) -> None:
+        nonlocal player
+        player = player or Player(server, supple.load_run(tmp_path / "run.h5"))
+        player._grow()
+
+    try:
+        run = supple.Simulation(model, q, dt=5e-3, duration=0.5, contacts=supple.Contacts(ground=0.0))
+        run.cursor.watched = True
+        follow(run, tmp_path / "run.h5", watch=look)
+        assert player is not None
+        player._grow()
+        found = []
+        for frame in (1, len(player.timeline) - 1):
+            player._draw(frame)
+            arrows = player._panel.stage.scenery.arrows
+            found.append((float(arrows.times[0]), arrows.largest))
+        player._growing.close()
+    finally:
+        close_server(server)
+    assert found == [(5e-3, 0.0), (0.5, pytest.approx(2.0 * 9.81, rel=1e-3))]
 
 
 def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from supple.simulating.described import forces_again, given, other_forces, plane
 from supple.viewing.colours import CONTACT_FORCE, FORCE
 from supple.viewing.reached import motion
 from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, contacts_beyond, ground_of, usual_force
+from supple.viewing.shapes import ball_radii
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import Timeline
 
@@ -159,7 +160,7 @@ def test_arrows_of_contacts_are_as_long_as_suits_the_usual_one() -> None:
     assert shown.shape == force.shape and 5.0 < usual < 15.0  # newtons; the rope weighs 20 N
     assert 0.05 * length < shown.max() / 2.5 < 0.3 * length and np.max(thick) < 0.06 * length
     (entry,) = scenery.legend(["vector"])
-    found = re.fullmatch(r"contact force: 1 m is ([\d.,]+) N \(longer arrows cut at ([\d.,]+) N\)", entry.text)
+    found = re.fullmatch(r"contact force: 1 m is ([\d.,]+) N \(arrows cut at ([\d.,]+) N\)", entry.text)
     assert found is not None
     newtons, cut = (float(x.replace(",", "")) for x in found.groups())
     np.testing.assert_allclose(shown * newtons, np.minimum(force, cut), rtol=1e-9, atol=1e-5 * newtons)
@@ -168,6 +169,28 @@ def test_arrows_of_contacts_are_as_long_as_suits_the_usual_one() -> None:
     assert push.text == "applied force" and (push.colour, contact.colour) == (FORCE, CONTACT_FORCE)
     arrows = scenery.batches(run.model, supple.poses(run.model, run.q[-1]), run.times[-1])["vector"]
     assert (arrows.own == CONTACT_FORCE).all()
+
+
+def test_arrows_of_contacts_suit_bodies_whose_inertia_is_far_too_large() -> None:
+    """As in the files of some robots: a base with a hand, whose fingers would be as wide as the base is long."""
+    b = supple.ModelBuilder("hand")
+    b.add_body("base", joint="free", mass=10.0, inertia=(0.4, 0.4, 0.4))
+    b.add_shape("base", "box", (0.5, 0.5, 0.5))
+    for i in range(5):
+        b.add_body(f"finger{i}", "base", axis=(0, 1, 0), position=(0.3, 0, 0.05 * i), mass=0.01, inertia=[1e-3] * 3)
+        b.add_shape(f"finger{i}", "sphere", (0.01,))
+    model, rows = b.build(), np.zeros((1, COLUMNS))
+    rows[:, 11] = 1.0
+    scenery = Scenery((), None, arrows_now(0.0, rows, 1), typical=1.0)
+    length = scenery.batches(model, supple.poses(model, model.neutral()))["vector"].scale[0, 2]
+    assert 0.05 < length < 0.3  # 1.3 m, of balls that are as wide as their inertia says
+
+
+def test_inertias_below_zero_are_those_of_points() -> None:
+    """Files have some, by rounding."""
+    b = supple.ModelBuilder("bit")
+    b.add_body("bit", mass=0.5, inertia=(-1e-20, -1e-20, 0.0), armature=1.0)
+    assert ball_radii(b.build(unphysical_inertia="report")).tolist() == [0.0]
 
 
 def test_arrows_are_shorter_where_there_are_many_contacts() -> None:

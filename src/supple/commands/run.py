@@ -97,7 +97,7 @@ def run(
         int | None,
         typer.Option(
             "--active",
-            help="Number of joints that an adaptive method simulates. Free roots always move, and count on top.",
+            help="Number of joints that an adaptive method simulates. Free roots move, too, and count on top.",
         ),
     ] = None,
     rtol: Annotated[
@@ -198,30 +198,15 @@ def _say_stiff(run: Simulation) -> None:
 
 
 def _with_measured(run: Simulation, result: Result) -> Result:
-    """A result that says the error of the last state, measured, where joints were left out."""
+    """A result that says the error of the last state, measured, where joints were left out and nothing touches: a
+    share of accelerations says little where things lie on each other."""
     from supple.errors import SuppleError
 
     with suppress(SuppleError):  # a step from here may be impossible, which is no failure of the run
-        words = _at_rest(run)
-        measured = run.measured_error() if words is None and run.contacts is None else None
+        measured = run.measured_error() if run.contacts is None else None
         if measured is not None:
-            words = _measured_said(run, measured)
-        if words is not None:
-            result.about["measured"] = f"at the end, {words}"
+            result.about["measured"] = f"at the end, {_measured_said(run, measured)}"
     return result
-
-
-def _at_rest(run: Simulation) -> str | None:
-    """How much of an adaptive run sleeps; None if nothing does."""
-    from supple.adaptive.dynamics import AdaptiveDynamics
-
-    stepper = run.stepper
-    if not isinstance(stepper, AdaptiveDynamics) or not len(stepper.sleeping):
-        return None
-    asleep, trees = len(stepper.sleeping), int((stepper.model.parent < 0).sum())
-    if asleep == trees:
-        return "everything is at rest and sleeps"
-    return f"{asleep} of {trees} trees {'is' if asleep == 1 else 'are'} at rest and sleep{'s'[: asleep == 1]}"
 
 
 def _measured_said(run: Simulation, measured: float) -> str:
@@ -321,6 +306,8 @@ def _drawable(path: Path) -> None:
 def _say_done(console: Console, result: Result, record: Path | None) -> None:
     from rich.table import Table
 
+    from supple.simulating.sleeping import said as in_trees
+
     first, last = result.segments[0], result.segments[-1]
     energies = [float(s.kinetic[i] + s.potential[i]) for s, i in ((first, 0), (last, -1))]
     unit = result.model.units.energy
@@ -339,6 +326,9 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())
+    final = result.final
+    if final.sleeping is not None and len(final.sleeping):
+        rows["asleep"] = f"{in_trees(final.model, final.sleeping)}, at the end"
     touching = _contacts_said(result)
     if touching:
         rows["contacts"] = touching

@@ -23,7 +23,7 @@ from supple.scenes.skeleton import skeleton
 PUSH = (220.0, 420.0)  #: newtons: the range of pushes
 SECONDS = 0.3  #: duration of a push
 WAVE = (0.2, 2.2)  #: seconds: start times of pushes, from the front to the back of the crowd
-DURATION = 6.0
+DURATION = 10.0
 FRICTION = 0.8
 #: N m/rad of the springs that hold a person upright, by limb.
 HOLD = {

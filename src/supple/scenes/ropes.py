@@ -57,7 +57,7 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
     hinges = model.q_index[model.parent >= 0]
     q[hinges] = 0.5 * rng.normal(size=len(hinges))
     return Scene(
-        model, q, NO_PUSHES, 2e-3, _rods(model), duration=5.0, method="adaptive",
+        model, q, NO_PUSHES, 2e-3, _rods(model), duration=7.0, method="adaptive",
         adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground="below"),
     )  # fmt: skip
 

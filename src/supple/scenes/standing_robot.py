@@ -13,6 +13,7 @@ from supple.scenes.scene import NO_PUSHES, Scene
 from supple.simulating.forces import Controller
 
 HIP, THIGH, SHANK, ANKLE = 0.12, 0.35, 0.35, 0.08  #: metres: from the middle to a hip; lengths; height of an ankle
+JOINTS = {"hip roll": 0.07, "ankle": 0.05}  #: radii of balls by which bodies without shapes are drawn
 BEND = 0.35  #: radians: hips and ankles are bent by this angle, knees by twice as much
 STIFFNESS, DAMPING = 600.0, 30.0  #: of its motors: N m/rad and N m s/rad
 LEG = (
@@ -39,6 +40,8 @@ def standing_robot(height: Positive = 0.05) -> Scene:
             how["inertia"] = mass * (np.array([length**2 / 12] * 2 + [0.0]) + 4e-3)
             b.add_body(f"{side} {name}", parent=parent, joint="revolute", axis=axis, position=at,
                        joint_name=f"{side} {name}", **how)  # fmt: skip
+            if name in JOINTS:
+                b.add_visual(f"{side} {name}", "sphere", (JOINTS[name],))
             if length:
                 limb = {"hip": "thigh", "knee": "shank"}[name]
                 b.add_shape(f"{side} {name}", "capsule", (0.05, length - 0.1), (0.0, 0.0, -0.5 * length),

@@ -35,6 +35,8 @@ from supple.walking.walkers import Walker
 
 BEHIND = 0.6  #: of a stride: from where a square begins to where a foot lands on it
 APART, WIDE, THICK = 0.2, 0.15, 0.05  #: of the leg length: between the feet; width and thickness of squares
+SOLE = 0.015  #: of the leg length: how thick the drawn part of a foot is, beside its leg
+ACROSS = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  #: z of a capsule along y
 POINT = 1e-6  #: of the leg length: the radius of a foot
 DULL = 1e-9  #: the restitution of feet
 SIZES = ("hip_mass", "leg_mass", "length", "leg_center", "gravity")
@@ -55,6 +57,8 @@ def walker_by_contact(slope: Annotated[float, BETWEEN] = SLOPE, steps: Some = 8)
         for leg, side, z in (("left", 1, 0.0), ("right", -1, -length)):
             place = (0.0, 0.5 * side * APART * length, z)
             b.add_shape(leg, "sphere", (POINT * length,), place, name=f"{leg} foot", restitution=DULL)
+            sole = (SOLE * length, 0.5 * APART * length)  # from the leg, which is halfway between the rows
+            b.add_visual(leg, "capsule", sole, 0.5 * np.array(place) + (0.0, 0.0, 0.5 * z + SOLE * length), ACROSS)
         for i in range(-1, steps + 1):  # the right foot stands on square 0, the left one has left square -1
             side = 1 if i % 2 else -1
             middle = ((i + 0.5 - BEHIND) * step, 0.5 * side * APART * length, -(0.5 * THICK + POINT) * length)

@@ -20,6 +20,7 @@ from supple.simulating.contacts import Contact, contact_arrows, contacts_from
 from supple.simulating.events import Happened
 from supple.simulating.faults import ContactFaults
 from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when, whole_steps
+from supple.simulating.sleeping import asleep
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -123,8 +124,9 @@ class Result:
         k = i % n
         for s in self.segments:
             if k < len(s):
-                error = None if s.error is None else float(s.error[k])
-                return State(float(s.times[k]), s.q[k], s.v[k], s.model, s.active_joints(k), error)
+                error, active = None if s.error is None else float(s.error[k]), s.active_joints(k)
+                sleeping = asleep(self.about, s.model, active)
+                return State(float(s.times[k]), s.q[k], s.v[k], s.model, active, error, sleeping)
             k -= len(s)
         raise AssertionError
 

@@ -227,6 +227,13 @@ class Simulation:
         takes = OWN[method].options if method in OWN else ()
         for name in options:
             if name not in takes:
+                owners = [other for other, own in OWN.items() if name in own.options]
+                if owners:
+                    others = f"method{'s'[: len(owners) != 1]} {' and '.join(map(repr, owners))}"
+                    raise StateError(
+                        f"{name} is for {others}, this run uses {method!r}: "
+                        f"give method={owners[-1]!r}, or leave {name} out"
+                    )
                 near = get_close_matches(name, [*signature(Simulation).parameters, *takes], n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise StateError(

@@ -39,6 +39,7 @@ class State:
     model: Model
     active_joints: Ints | None = None  #: the joints that were computed, by index, if not all were
     error: float | None = None  #: of leaving out the others, in the measure of the run (Result.measure)
+    sleeping: Ints | None = None  #: the free roots of trees that sleep, by index; None in runs in which nothing sleeps
 
     def __post_init__(self) -> None:
         q, v = self.q, self.v

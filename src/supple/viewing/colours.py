@@ -13,6 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.simulating.sleeping import bodies_of
+from supple.simulating.state import State
+
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
@@ -24,6 +27,7 @@ CONTACT_FORCE: Rgb = (124, 24, 132)  #: of those of contacts,
 TORQUE: Rgb = (0, 128, 168)  #: of rings that turn,
 SPRING: Rgb = (34, 139, 58)  #: and of springs
 RIGID: Rgb = (120, 138, 160)  #: of those that move with their parents
+ASLEEP: Rgb = (50, 76, 98)  #: of those of trees that sleep
 PLAIN: Rgb = (150, 165, 182)  #: where no method chose joints, and the file says no colour
 GROUND: Rgb = (190, 190, 190)  #: what does not move
 PLANE: Rgb = (233, 233, 230)  #: the ground that bodies stand on
@@ -32,7 +36,7 @@ EXACT, WORST = np.array([38, 70, 140]), np.array([232, 215, 70])  #: of the erro
 
 By = Literal["active", "error", "own"]
 MEANING: dict[str, str] = {
-    "active": "orange: the joint is active; grey: it is rigid",
+    "active": "orange: the joint is active; grey: it is rigid; dark: the whole tree is asleep",
     "error": "blue: active; towards yellow: treated as zero, the larger the error of the whole (log scale)",
     "own": "the file's own colours",
 }
@@ -49,11 +53,12 @@ class Entry(NamedTuple):
 ACTS: dict[str, Rgb] = {"force": FORCE, "torque": TORQUE, "spring": SPRING, "anchor": ANCHOR, "vector": FORCE}
 
 
-def entries(by: str, acts: Iterable[Entry] = (), picked: bool = False) -> list[Entry]:
-    """What is to be said of the colours in a picture. acts: what is to be said of what is around bodies."""
+def entries(by: str, sleeps: bool = False, acts: Iterable[Entry] = (), picked: bool = False) -> list[Entry]:
+    """What is to be said of the colours in a picture. sleeps: whether trees may. acts: what is to be said of what is
+    around bodies."""
     out: list[Entry] = []
     if by == "active":
-        out += [Entry("active", ACTIVE), Entry("rigid", RIGID)]
+        out += [Entry("active", ACTIVE), Entry("rigid", RIGID), *([Entry("asleep", ASLEEP)] if sleeps else ())]
     elif by == "error":
         out += [Entry("active", _rgb(EXACT)), Entry("treated as zero, by the error", _rgb(EXACT), _rgb(WORST))]
     return [*out, *([Entry("picked", PICKED)] if picked else ()), *acts]
@@ -89,13 +94,15 @@ def _rgb(colour: Ints) -> Rgb:
     return r, g, b
 
 
-def paint(by: By, n: int, active: Ints | None, error: float | None, largest: float) -> Bytes | None:
+def paint(by: By, state: State, largest: float) -> Bytes | None:
     """(n, 3) the colours of bodies at a state; None: their own. largest: the error that is drawn as the worst."""
-    if by == "own" or active is None:
+    if by == "own" or state.active_joints is None:
         return None
-    out = np.empty((n, 3), dtype=np.uint8)
-    out[:] = RIGID if by == "active" else shade(error, largest)
-    out[active] = ACTIVE if by == "active" else EXACT
+    out = np.empty((state.model.n_bodies, 3), dtype=np.uint8)
+    out[:] = RIGID if by == "active" else shade(state.error, largest)
+    if by == "active" and state.sleeping is not None:
+        out[bodies_of(state.model, state.sleeping)] = ASLEEP
+    out[state.active_joints] = ACTIVE if by == "active" else EXACT
     return out
 
 

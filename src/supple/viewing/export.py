@@ -81,7 +81,7 @@ def export_html(
         at = [max(float(timeline.times[i]) - float(timeline.times[0]), 0.0) / speed for i in chosen]
         for k, i in enumerate(chosen):
             state = timeline.state(i)
-            stage.show(state.model, state.q, state.active_joints, state.error, state.time)
+            stage.show(state)
             if serializer is None:  # what is there now is where it begins
                 serializer = server.get_scene_serializer()
             if len(chosen) > 1:
@@ -89,7 +89,8 @@ def export_html(
             tell(k + 1, len(chosen))
         text = serializer.as_html().replace("<head>", "<head>" + _alone() + WITHOUT_PICTURE, 1)
         by = by if timeline.active is not None else "own"
-        caption = _caption(at, [timeline.moment(i) for i in chosen], legend(entries(by, stage.acts)))
+        shown = legend(entries(by, state.sleeping is not None, stage.acts))
+        caption = _caption(at, [timeline.moment(i) for i in chosen], shown)
     finally:
         close_server(server)
     before, body, after = text.rpartition("</body>")

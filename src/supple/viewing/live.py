@@ -12,17 +12,18 @@ import numpy as np
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.measures import said
 from supple.adaptive.quasistatics import QuasiStatics
-from supple.contact.room import COLUMNS
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
-from supple.simulating.contacts import Contact, arrows_now, contacts_from
+from supple.simulating.contacts import Contact, contacts_from
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
+from supple.simulating.sleeping import asleep
+from supple.simulating.state import State
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
-from supple.viewing.scenery import Scenery, contacts_beyond, usual_force
+from supple.viewing.scenery import Scenery
 from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
@@ -30,7 +31,6 @@ LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and m
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-9.0, 6.0)}  #: of the error's slider
 WEIGH = "weigh joints by on-screen motion"
-MOST_CONTACTS = 300  #: whose forces are drawn, the strongest ones
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
 
 
@@ -39,8 +39,7 @@ def _scenery(run: Simulation) -> Scenery:
     model, others = run.model, other_forces(run.given)
     if run.contacts is None:
         return Scenery(run.forces, run.ground, others=others)
-    none = arrows_now(0.0, np.zeros((0, COLUMNS)), MOST_CONTACTS)
-    return Scenery(run.forces, run.ground, none, others, typical=usual_force(model))
+    return Scenery.going_on(model, run.forces, run.ground, others)
 
 
 class Wishes:
@@ -72,7 +71,6 @@ class Live:
         self._wishes = Wishes()
         self._redraw = False
         self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
-        self._usual: deque[tuple[float, float]] = deque(maxlen=POINTS)  #: forces and numbers of contacts
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
@@ -91,8 +89,8 @@ class Live:
         self._panel.add_body()
         self._plots_here = gui.add_folder("Plots")
         self._speed.on_update(lambda _: self._begin())
-        model, q = run.cursor.model, run.cursor.q
-        pose = self._panel.stage.show(model, q)
+        model = run.cursor.model
+        pose = self._panel.stage.show(run.cursor.state)
         self._panel.begin(model, around(model, self._panel.stage.reach(pose), pose))
 
     @property
@@ -226,15 +224,12 @@ class Live:
         self._redraw, self._drawn = False, now
         self._panel.stage.push_scale = self.run.push_scale
         if sample.piece.touches is not None:
-            there = arrows_now(float(sample.piece.times[-1]), sample.piece.touches[-1], MOST_CONTACTS)
-            self._panel.stage.scenery.arrows = there
-            if there.largest > 0.0:
-                self._usual.append((usual_force(self.run.model, there), contacts_beyond(self.run.model, there)))
-                self._panel.stage.scenery.scale_by(*np.median(self._usual, axis=0).tolist())
+            last = float(sample.piece.times[-1])
+            self._panel.stage.scenery.show_contacts(self.run.model, last, sample.piece.touches[-1])
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         energy = float(sample.kinetic[-1] + sample.potential[-1])
-        self._panel.show(sample.piece.state(-1), energy, carried, lambda: _contacts(self.run, sample))
+        self._panel.show(self._state(sample), energy, carried, lambda: _contacts(self.run, sample))
         if now - self._plotted > PLOTS and len(self._history) > 1:
             self._plotted = now
             curves = dict(zip(self._names, np.array(self._history).T))
@@ -244,6 +239,11 @@ class Live:
                     self._plots = Plots(self.server.gui, curves, self.run.model.units, how, self._panel.measure)
             self._plots.renew(curves, self._history[-1][0])
             self._panel.cameras.more(self._panel.stage.reach(poses(sample.piece.model, sample.piece.q[-1])))
+
+    def _state(self, sample: Sample) -> State:
+        """The one at the end of a sample, and who sleeps there."""
+        state = sample.piece.state(-1)
+        return state.replace(sleeping=asleep(self.run.settings, state.model, state.active_joints))
 
     def _again(self) -> None:
         self._redraw = True

@@ -120,8 +120,9 @@ def drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats | 
             pose = poses(state.model, state.q)
             things = scenery.batches(state.model, pose, state.time)
             by = wanted.by if state.active_joints is not None else "own"
-            legend = entries(by, scenery.legend(name for name, b in things.items() if len(b)))
-            painted = paint(by, state.model.n_bodies, state.active_joints, state.error, timeline.largest_error)
+            around = scenery.legend(name for name, b in things.items() if len(b))
+            legend = entries(by, state.sleeping is not None, around)
+            painted = paint(by, state, timeline.largest_error)
             picture = painter.draw(
                 shapes.of(state), with_world(pose), painted, [*things.values()], legend, timeline.moment(i)
             )

@@ -15,6 +15,8 @@ from supple.exact.answers import Poses
 from supple.model.model import Model, count
 from supple.simulating.contacts import Contact, force_on
 from supple.simulating.names import error_name, progress_unit, when
+from supple.simulating.sleeping import bodies_of
+from supple.simulating.sleeping import said as in_trees
 from supple.simulating.state import State
 from supple.viewing.camera import first_look
 from supple.viewing.cameras import Cameras
@@ -97,9 +99,10 @@ class Panel:
             stage.visible = self._shown.value
         picked, model = self.picked, state.model  # which another thread may change meanwhile
         stage.picked = None if picked is None or picked not in model.bodies else model.bodies[picked].index
-        pose = stage.show(model, state.q, state.active_joints, state.error, state.time)
+        pose = stage.show(state)
         by = stage.by if state.active_joints is not None else "own"
-        self._legend.content = legend(entries(by, stage.acts, stage.picked is not None))
+        sleeps, selected = state.sleeping is not None, stage.picked is not None
+        self._legend.content = legend(entries(by, sleeps, stage.acts, selected))
         self._said.content = said(state, energy, self.measure, self.refused, self.about)
         if stage.picked is not None and not self._unknown:
             wrench = None if joint_wrench is None else joint_wrench(stage.picked)
@@ -166,6 +169,8 @@ def said(
         rows["energy"] = f"{energy:.6g} {state.model.units.energy}"
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
+    if state.sleeping is not None:
+        rows["asleep"] = in_trees(state.model, state.sleeping)
     if state.error is not None:
         rows[error_name(measure)] = in_words(state.error, measure)
     if refused:
@@ -208,7 +213,8 @@ def numbers(
         "v": _list(state.v[joint.v]),
     }
     if state.active_joints is not None:
-        rows["now"] = "active" if body in state.active_joints else "rigid"
+        sleeps = state.sleeping is not None and bodies_of(model, state.sleeping)[body]
+        rows["now"] = "asleep" if sleeps else "active" if body in state.active_joints else "rigid"
     if wrench is not None:
         rows["joint carries"] = f"moment {_list(wrench[:3])} Nm, force {_list(wrench[3:])} N"
     force, number = force_on(model.body_names[body], contacts)

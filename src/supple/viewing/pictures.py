@@ -246,16 +246,32 @@ def _outermost(vertices: Floats) -> Floats:
 
 
 def _rows(legend: list[Entry], height: int, font: Any, room: float) -> list[list[tuple[Entry, int, int]]]:
-    """Entries of a legend in lines: each with where it begins, and how wide its patch of colour is."""
+    """Entries of a legend in lines: each with where it begins, and how wide its patch of colour is. An entry that is
+    longer than a line has lines of its own."""
     out: list[list[tuple[Entry, int, int]]] = [[]]
     x = 0
     for entry in legend:
         wide = 0 if entry.colour is None else height if entry.to is None else 4 * height
-        takes = wide + round(0.4 * height + float(font.getlength(entry.text)))
+        before = wide + round(0.4 * height) if wide else 0
+        takes = before + round(float(font.getlength(entry.text)))
         if x + takes > room and out[-1]:
             out, x = [*out, []], 0
-        out[-1].append((entry, x, wide))
+        first, *others = _lines(entry.text, font, room - before)
+        out[-1].append((entry._replace(text=first), x, wide))
+        out += [[(Entry(line, None), before, 0)] for line in others]
         x += takes + height
+    return out
+
+
+def _lines(text: str, font: Any, room: float) -> list[str]:
+    """A text in lines that are no wider than there is room, unless a word is."""
+    out: list[str] = []
+    for word in text.split(" "):
+        longer = f"{out[-1]} {word}" if out else word
+        if out and float(font.getlength(longer)) <= room:
+            out[-1] = longer
+        else:
+            out.append(word)
     return out
 
 

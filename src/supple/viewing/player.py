@@ -39,7 +39,10 @@ class Player:
         self._panel.measure, self._panel.about = result.measure or "", result.about
         stage = self._panel.stage
         stage.rods, stage.largest_error = rods, self.timeline.largest_error
-        stage.scenery = Scenery.of(result)
+        #: while a recording is written, nobody knows how many contacts it will have, nor how strong they will be
+        self._so_far = self._growing.goes_on and isinstance(result.about.get("shapes"), list)
+        model, known = self.timeline.segments[0].model, (result.forces, result.ground)
+        stage.scenery = Scenery.going_on(model, *known, result.others) if self._so_far else Scenery.of(result)
         with gui.add_folder("Timeline") as timeline:
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
             self._play = PlayButton(gui, n > 1, self._begin)
@@ -146,6 +149,9 @@ class Player:
         now = clock.perf_counter()
         due = now - self._plotted > PLOTS or not self._play.playing
         self._plotted = now if due else self._plotted
+        rows = t.touches(frame) if self._so_far else None
+        if rows is not None:
+            self._panel.stage.scenery.show_contacts(t.segments[0].model, float(t.times[frame]), rows)
         if self._joints is not None:
             self._draw_posed(self._joints, t.state(frame), due)
         else:

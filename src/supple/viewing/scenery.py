@@ -3,6 +3,7 @@ the arrows of a captured motion."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.room import COLUMNS
 from supple.errors import SuppleError, printable
 from supple.exact.answers import Poses
 from supple.model.clip import Arrows
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.simulating.contacts import arrows_now
 from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.simulating.result import Result
 from supple.viewing.batch import Batch
@@ -43,6 +46,8 @@ BODY = 2.2  #: radii of a body, of a ball as wide: how long a typical contact's 
 CUT = 2.5  #: typical forces: impacts are far stronger than what they leave at rest, and their arrows are cut to this
 STAND = 2  #: contacts on which a tree may stand; of others,
 CROWDED, SHORTEST = 50, 0.6  #: the number beyond which arrows are shorter, or they would hide bodies; the least share
+MOST_CONTACTS = 300  #: whose forces are drawn while a run goes on, the strongest ones
+SEEN = 1000  #: states that decide what is typical then
 FAR = 2.0  #: times a typical force, beyond which another is taken
 CELLS = 4.0  #: of the ground's grid, in half the size of a motion, about
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
@@ -134,6 +139,13 @@ class Scenery:
         self._typical, self._contacts = typical, contacts
         self._others = tuple(others)
         self._found: tuple[Model, Fixed] | None = None
+        self._seen: deque[tuple[float, float]] = deque(maxlen=SEEN)  #: typical forces and numbers of contacts
+
+    @classmethod
+    def going_on(cls, model: Model, forces: Sequence[Any], ground: Any, others: Sequence[str]) -> Scenery:
+        """That of a run with contacts that goes on: see show_contacts."""
+        none = arrows_now(0.0, np.zeros((0, COLUMNS)), MOST_CONTACTS)
+        return cls(forces, ground, none, others, typical=usual_force(model))
 
     @classmethod
     def of(cls, result: Result) -> Scenery:
@@ -155,6 +167,13 @@ class Scenery:
     def _colours(self) -> dict[str, Rgb]:
         """By what batches are called; the arrows of contacts are told from pushes."""
         return ACTS if self._typical is None else ACTS | {"vector": CONTACT_FORCE}
+
+    def show_contacts(self, model: Model, time: float, rows: Floats) -> None:
+        """The forces of a state, and a scale that suits those so far. rows: see contact/room.py."""
+        self.arrows = arrows_now(time, rows, MOST_CONTACTS)
+        if self.arrows.largest > 0.0:
+            self._seen.append((usual_force(model, self.arrows), contacts_beyond(model, self.arrows)))
+            self.scale_by(*np.median(self._seen, axis=0).tolist())
 
     def scale_by(self, typical: float, contacts: float = 0.0) -> None:
         """Of contacts in a run that goes on: the typical force and number so far. Arrows change their scale where it is
@@ -198,7 +217,7 @@ class Scenery:
         if self.arrows is not None and self._found is not None:
             unit = printable(self.arrows.unit)
             name = "arrow" if unit != "N" else "force" if self._typical is None else "contact force"
-            cut = f" (longer arrows cut at {self._cut:,g} N)" if np.isfinite(self._cut) else ""
+            cut = f" (arrows cut at {self._cut:,g} N)" if np.isfinite(self._cut) else ""
             words["vector"] = f"{name}: 1 m is {1.0 / self._found[1].per:,.4g} {unit}{cut}"
             if name == "contact force":
                 words["force"] = "applied force"
@@ -241,7 +260,7 @@ class Scenery:
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
             thick, per = THICK * arrow, 1.0
             if self._typical is not None:
-                long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(ball_radii(model))))
+                long = max(min(CONTACT * size, LINKS_CONTACT * link), BODY * float(np.median(_radii(model))))
                 long = long * _shorter(self._contacts)
                 thick, per = THICK * long, 1.0 / nice(self._typical / long)
             elif self._largest > 0.0:
@@ -293,6 +312,16 @@ def contacts_beyond(model: Model, arrows: Arrows | None) -> float:
     number = np.zeros(0) if arrows is None else np.count_nonzero(arrows.vectors.any(axis=2), axis=1)
     trees = np.count_nonzero(model.parent < 0)
     return max(float(np.median(number[number > 0])) - STAND * trees, 0.0) if number.any() else 0.0
+
+
+def _radii(model: Model) -> Floats:
+    """(n_bodies,) of bodies as balls, no larger than their shapes reach: inertias in files are often far too large."""
+    reach = np.zeros(model.n_bodies)
+    for shape in model.shape_list:
+        if shape.body >= 0:
+            far = shape.radius + float(np.linalg.norm(shape.position - model.com[shape.body]))
+            reach[shape.body] = max(reach[shape.body], far)
+    return np.minimum(ball_radii(model), np.where(reach > 0.0, reach, np.inf))
 
 
 def _shorter(contacts: float) -> float:

@@ -88,7 +88,8 @@ def _covered(made: list[Batch], rods: Floats) -> NDArray[np.bool_]:
 
 def ball_radii(model: Model) -> Floats:
     """(n_bodies,) of balls whose mass is spread as widely as that of the bodies."""
-    return np.asarray(np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model), axis1=1, axis2=2)))
+    spread = np.trace(mass_spread(model), axis1=1, axis2=2)
+    return np.asarray(np.sqrt(5.0 / 3.0 * np.maximum(spread, 0.0)))  # inertias of files may be below zero by rounding
 
 
 def tree_size(model: Model, pose: Poses) -> float:
@@ -131,7 +132,7 @@ def _links(model: Model, body: Ints, begin: Floats, end: Floats, size: float) ->
     point = length < 1e-3 * usual
     d = np.where(point[:, None], (0.0, 0.0, 1.0), (end - begin) / np.where(point, 1.0, length)[:, None])
     spread = mass_spread(model)[body]
-    around = 2.0 * np.sqrt(5.0 / 3.0 * np.trace(spread, axis1=1, axis2=2))  # how large a ball with that spread is
+    around = 2.0 * ball_radii(model)[body]
     at = np.einsum("mi,mi->m", model.com[body] - begin, d) / np.where(point, 1.0, length)
     ball = point | ((np.abs(at - 0.5) > 0.5 - AT_END) & (around > 0.0) & (around < 2.0 * length))
     around = np.where(ball & ~point, np.minimum(around, 0.65 * length), around)

@@ -17,6 +17,7 @@ from supple.exact.answers import Poses
 from supple.exact.kinematics import poses
 from supple.model.geometry import quaternion_from_rotation
 from supple.model.model import Model
+from supple.simulating.state import State
 from supple.viewing.batch import Batch, with_world
 from supple.viewing.camera import bounds, reach
 from supple.viewing.colours import PLANE, By, Entry, paint
@@ -27,7 +28,6 @@ from supple.viewing.scenery import CELLS, Ground, Scenery, ground_of, nice
 from supple.viewing.shapes import batches
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HOST, PORT = "127.0.0.1", 8080
 
@@ -134,18 +134,16 @@ class Stage:
                 if body is not None:
                     picked(body)
 
-    def show(
-        self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None, time: float = 0.0
-    ) -> Poses:
-        """Draw a state. active: the joints that are computed; error: what is certified of the others."""
-        self._time = time
-        pose = poses(model, q)
+    def show(self, state: State) -> Poses:
+        """Draw a state."""
+        self._time, model = state.time, state.model
+        pose = poses(model, state.q)
         with self.server.atomic():
             if model is not self.model:
                 self._put(model, pose)
             placed = with_world(pose)
             self._seen = ([b for b, _ in self._parts], *placed)
-            painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
+            painted = paint(self.by, state, self.largest_error)
             for _, shown in self._parts:
                 shown.show(*placed, painted, self.picked)
             around = self.scenery.batches(model, pose, self._time, self.push_scale)

@@ -12,6 +12,7 @@ from supple.model.model import Model
 from supple.simulating.contacts import Contact
 from supple.simulating.names import progress_unit, when
 from supple.simulating.result import Result
+from supple.simulating.sleeping import asleep
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,9 @@ class Timeline:
     def state(self, i: int) -> State:
         n, k = self._where(i)
         s, error = self.segments[n], None if self.error is None else float(self.error[i])
-        return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active_joints(k), error)
+        active, model = s.active_joints(k), self._models[n]
+        sleeping = asleep(self.result.about, model, active)
+        return State(float(self.times[i]), s.q[k], s.v[k], model, active, error, sleeping)
 
     def moment(self, i: int) -> str:
         """When a state is, in words."""
@@ -64,6 +67,11 @@ class Timeline:
     def contacts(self, i: int) -> list[Contact]:
         """What touches at a state, in a run with contacts."""
         return self.result.contacts(i)
+
+    def touches(self, i: int) -> Floats | None:
+        """The same as rows of contact/room.py."""
+        n, k = self._where(i)
+        return self.segments[n].touches_at(k)
 
     def at(self, time: float) -> int:
         """The last state that is not later."""
