@@ -147,6 +147,14 @@ def test_events_that_change_nothing_add_no_faults() -> None:
     assert np.array_equal(again.q, run.q) and again.about["contact_faults"] == run.about["contact_faults"]
 
 
+def test_velocities_that_overflow_within_a_step_need_shorter_steps_and_no_other_tolerance() -> None:
+    """At 5e4 rad/s, the pendulum turns by half a radian even in the shortest parts of a step of 1 ms."""
+    model, q, v = spins()
+    with pytest.raises(SimulationError, match=r"too large for numbers; take shorter steps$"):
+        simulate(model, q, 5.0 * v, **SPINS)
+    simulate(model, q, 5.0 * v, **{**SPINS, "dt": 1e-5, "duration": 1e-3})
+
+
 def test_faults_are_counted_once_where_a_run_is_resumed_within_a_step(tmp_path: Path) -> None:
     run, path = simulate(*spins(), **SPINS), tmp_path / "run.h5"
     for end in (0.0025, 0.0028, 0.0045, 0.02):

@@ -230,7 +230,9 @@ class ContactRoom(ImplicitRoom):
             else:
                 break
         if status == UNSOLVED:
-            raise Unsolved(words_for_unsolved(self.scene.n, self.landing.fault))
+            fault = self.landing.fault
+            advice = "take shorter steps, or a larger tolerance" if fault > 1.0 else "take shorter steps"
+            raise Unsolved(f"{words_for_unsolved(self.scene.n, fault)}; {advice}")
         assert status == SINGULAR
         raise ArithmeticError("the mass matrix is singular")
 
