@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import supple
-from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, simulate
+from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Push, SpringBetween, simulate
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from supple.model.manifold import layout
@@ -70,6 +70,32 @@ def test_bodies_that_fly_into_each_other_keep_their_momentum(restitution: float,
             assert change > -1e-6 or restitution < 1 or friction > 0
             count += 1
     assert count > 20
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.6, 1.0])
+def test_forces_on_bodies_that_spin_keep_their_direction_however_a_step_is_divided(restitution: float) -> None:
+    """Bodies that spin, tied to each other by springs, bounce on each other; one of them is pushed. Their momentum is
+    that of the push."""
+    for seed in range(4):
+        rng = np.random.default_rng((seed, 22))
+        b, n = ModelBuilder("tied", gravity=(0, 0, 0)), 3
+        for i in range(n):
+            b.add_body(f"body{i}", joint="free", mass=1.0, inertia=[0.003] * 3)
+            add_shape(b, f"body{i}", rng, friction=0.5, restitution=restitution)
+        model = b.build()
+        q, v = model.neutral(), rng.normal(size=6 * n) * np.tile([0, 0, 0, 40, 40, 40], n)
+        q.reshape(n, 7)[:, 0] = 0.25 * np.arange(n)
+        forces: list[Any] = [
+            SpringBetween(f"body{i}", f"body{(i + 1) % n}", 200.0, point=rng.normal(size=3) * 0.05) for i in range(n)
+        ]
+        push = rng.normal(size=3)
+        forces.append(Push("body0", force=push, point=(0.03, 0.0, 0.05)))
+        run = simulate(model, q, v, duration=0.3, dt=2e-3, contacts=Contacts(), forces=forces)
+        touching = np.array([i for i in range(1, len(run)) if run.contacts(i)])
+        assert len(touching) > 5
+        momenta = np.array([supple.momentum(model, *state)[3:] for state in zip(run.q, run.v)])
+        gained = momenta[touching] - momenta[touching - 1]
+        np.testing.assert_allclose(gained, np.tile(2e-3 * push, (len(touching), 1)), atol=1e-12)
 
 
 def test_articulated_bodies_keep_their_momentum_in_a_blow() -> None:

@@ -1,15 +1,28 @@
-"""What a run with contact reports where its steps are divided by events, by pushes that start or stop, or by its end;
-and that runs do not depend on how much memory there was."""
+"""What a run with contact reports where its steps are divided by events, by pushes that start or stop, or by its end,
+also if it is resumed there; and that runs do not depend on how much memory there was."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import supple
-from supple import Contacts, Event, Model, ModelBuilder, Push, Result, SimulationError, SpringBetween, simulate
+from supple import (
+    Contacts,
+    Event,
+    Model,
+    ModelBuilder,
+    Push,
+    Result,
+    Simulation,
+    SimulationError,
+    SpringBetween,
+    load_run,
+    simulate,
+)
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from tests.random_scenes import scene
@@ -65,6 +78,39 @@ def test_forces_of_a_step_that_a_push_divides_are_those_of_all_of_it(start: floa
     assert_forces_explain_motion(run)
 
 
+@pytest.mark.parametrize("end", [0.3205, 0.3245, 0.3275, 0.3305, 0.3325, 0.3385])
+def test_forces_are_the_same_if_a_run_is_resumed_in_a_step_that_pushes_divide(end: float, tmp_path: Path) -> None:
+    model, q = balls(2)
+    pushes = [Push("ball 1", force=(1.0, 0.0, 0.0), start=start, stop=start + 0.0137) for start in (0.3182, 0.3243)]
+    how: Any = {"dt": 1e-2, "contacts": Contacts(ground=0.0), "forces": pushes, "joint_forces": True}
+    whole, path = simulate(model, q, duration=0.4, **how), tmp_path / "run.h5"
+    simulate(model, q, duration=end, record=path, **how)
+    simulate(model, q, duration=0.4, record=path, resume=True, **how)
+    resumed = load_run(path)
+    there = np.flatnonzero(resumed.times != end)
+    assert np.array_equal(resumed.times[there], whole.times) and np.array_equal(resumed.v[there], whole.v)
+    assert whole.pushed is not None and resumed.pushed is not None
+    assert np.array_equal(resumed.pushed[there], whole.pushed)
+    for i, k in enumerate(there):
+        assert [repr(c) for c in resumed.contacts(int(k))] == [repr(c) for c in whole.contacts(i)]
+
+
+def test_a_run_that_is_halted_where_a_push_starts_finishes_the_step() -> None:
+    """States are kept at instants of the grid: there are no forces until a push starts."""
+    model, q = balls(2)
+    push = Push("ball 1", force=(1.0, 0.0, 0.0), start=0.3243)
+    how: Any = {"dt": 1e-2, "contacts": Contacts(ground=0.0), "duration": 0.4}
+    halted = Simulation(model, q, forces=[push, lambda time, q, v: halt(time) or np.zeros(12)], **how)
+
+    def halt(time: float) -> None:
+        if time > 0.3201:
+            halted.halt()
+
+    *_, last = halted
+    whole = simulate(model, q, forces=[push], **how)
+    assert last.time == halted.time == whole.times[33] and np.array_equal(last.v, whole.v[33])
+
+
 def test_a_limit_that_is_reached_later_in_a_step_has_no_force_at_an_event() -> None:
     b = ModelBuilder("slider")
     b.add_body("slider", joint="prismatic", axis=(0, 0, 1), mass=2.0, lower=-0.1, upper=1.0)
@@ -76,9 +122,9 @@ def test_a_limit_that_is_reached_later_in_a_step_has_no_force_at_an_event() -> N
     assert run.passive[-1] == pytest.approx(2.0 * G)
 
 
-def test_events_that_change_nothing_add_no_faults() -> None:
-    """Looks at events take parts of steps, which are none of the run. Beside a ball that lies on the floor, a pendulum
-    turns by radians in the shortest parts of a step, which are all above tolerance."""
+def spins() -> tuple[Model, np.ndarray, np.ndarray]:
+    """Beside a ball that lies on the floor, a pendulum turns by radians in the shortest parts of a step, which are all
+    above tolerance."""
     b, like = ModelBuilder("spins"), {"mass": 1.0, "inertia": [0.01] * 3}
     b.add_body("ball", joint="free", **like)
     b.add_shape("ball", "sphere", (0.1,))
@@ -87,12 +133,35 @@ def test_events_that_change_nothing_add_no_faults() -> None:
     model = b.build()
     q, v = model.neutral(), np.zeros(model.nv)
     q[2], q[-1], v[-2:] = 0.1, 1.0, (1e4, -2e4)
-    how: Any = {"duration": 0.02, "dt": 1e-3, "contacts": Contacts(ground=0.0), "check_energy": False}
-    run = simulate(model, q, v, **how)
-    late = Event("never", lambda s: s.time - 1e3)
-    again = simulate(model, q, v, events=[late], **how)
+    return model, q, v
+
+
+SPINS: dict[str, Any] = {"duration": 0.02, "dt": 1e-3, "contacts": Contacts(ground=0.0), "check_energy": False}
+
+
+def test_events_that_change_nothing_add_no_faults() -> None:
+    """Looks at events take parts of steps, which are none of the run."""
+    run = simulate(*spins(), **SPINS)
+    again = simulate(*spins(), events=[Event("never", lambda s: s.time - 1e3)], **SPINS)
     assert run.about["contact_faults"]["rough"] > 10
     assert np.array_equal(again.q, run.q) and again.about["contact_faults"] == run.about["contact_faults"]
+
+
+def test_velocities_that_overflow_within_a_step_need_shorter_steps_and_no_other_tolerance() -> None:
+    """At 5e4 rad/s, the pendulum turns by half a radian even in the shortest parts of a step of 1 ms."""
+    model, q, v = spins()
+    with pytest.raises(SimulationError, match=r"too large for numbers; take shorter steps$"):
+        simulate(model, q, 5.0 * v, **SPINS)
+    simulate(model, q, 5.0 * v, **{**SPINS, "dt": 1e-5, "duration": 1e-3})
+
+
+def test_faults_are_counted_once_where_a_run_is_resumed_within_a_step(tmp_path: Path) -> None:
+    run, path = simulate(*spins(), **SPINS), tmp_path / "run.h5"
+    for end in (0.0025, 0.0028, 0.0045, 0.02):
+        simulate(*spins(), record=path, resume=path.exists(), **{**SPINS, "duration": end})
+    resumed = load_run(path)
+    assert np.array_equal(resumed.q[-1], run.q[-1])
+    assert resumed.about["contact_faults"] == run.about["contact_faults"]
 
 
 def test_a_spring_between_balls_that_spin_and_touch_keeps_their_momentum() -> None:

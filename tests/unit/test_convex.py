@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from supple import Contacts, Model, ModelBuilder, simulate
 from supple.contact.room import ContactRoom
+from supple.integrating.joint_law import LAW
 
 G = 9.81
 CUBE = 0.1 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -117,3 +118,17 @@ def test_overlap_is_the_least_of_all_directions() -> None:
         if depth > 1e-4:
             q[7:10], q[10:14], checked = at, turn.as_quat(), checked + 1
             assert -room.touching(q)["gap"].min(initial=1.0) == pytest.approx(depth, rel=0.021, abs=1e-6), (at, z)
+
+
+def test_a_ball_deep_in_a_long_cylinder_touches_it_beside_itself() -> None:
+    """The closest points of a long, thin simplex are not lost to rounding."""
+    b, ball = ModelBuilder("deep"), np.array([0.54, 0.11, 0.0])
+    b.add_body("rod", axis=(0, 0, 1), mass=1.0, inertia=[1.0] * 3)
+    b.add_shape("rod", "cylinder", (0.02, 0.65), (0.325, 0.0, 0.0), (0, np.sqrt(0.5), 0, np.sqrt(0.5)))
+    b.add_shape(None, "sphere", (0.005,), ball)
+    room = ContactRoom(b.build(), np.zeros((0, LAW)), Contacts())
+    for angle in np.linspace(0.157, 0.185, 500):
+        across = np.array([-np.sin(angle), np.cos(angle), 0.0])
+        found, far = room.touching(np.array([angle])), float(across @ ball)
+        assert len(found) == 1 and found["gap"] == pytest.approx(far - 0.025, abs=1e-9), angle
+        np.testing.assert_allclose(found["point"][0], ball - (0.5 * (far + 0.005 - 0.02)) * across, atol=1e-5)

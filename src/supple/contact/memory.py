@@ -46,7 +46,8 @@ class PlacedShape(Struct):
     X = Value(Mat3)
     at = Value(Vec3)
     reach = Number()  # how far it may move in a step
-    searched = Number()  # the same, at the last search for touches ahead
+    searched = Number()  # the same, at the last search for touches ahead, ...
+    turned = Number()  # ... and by rotation alone
     allowed = Number()  # overlap that a part may end with [judging.py]
     low = Value(Vec3)  # axis-aligned box that contains it during the whole step
     high = Value(Vec3)

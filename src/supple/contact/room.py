@@ -28,7 +28,8 @@ from supple.contact.settings import Contacts
 from supple.contact.shape_tables import placed, shapes_of
 from supple.contact.steps.judging import DEEPEST
 from supple.contact.steps.landing import Landing
-from supple.contact.steps.stepping import contact_step, look, move_halfway, strayed
+from supple.contact.steps.pushing import hold_pushes, move_halfway
+from supple.contact.steps.stepping import contact_step, look, strayed
 from supple.contact.tree_groups import tree_groups_for
 from supple.errors import ModelError
 from supple.exact.aba import ABA
@@ -93,6 +94,7 @@ class ContactRoom(ImplicitRoom):
             implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
             placing=placing.call, groups=tree_groups_for(groups), owner=model.dof_body, tolerance=contacts.tolerance,
             most=contacts.sweeps, overlap=contacts.overlap, q=np.zeros(model.nq),
+            pushes=np.zeros((model.n_bodies, 6)),
             **{name: np.zeros(model.nv) for name in ("middle", "v", "dv", "dq")},
         )  # fmt: skip
         if not model.is_tree:
@@ -195,9 +197,10 @@ class ContactRoom(ImplicitRoom):
     def take(
         self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None, beyond: float | None = None
     ) -> bool:
-        """A step of length h from q and v, under forces in addition to the force law of joints. Its end is in self.q
-        and self.v. Returns False if nothing touches during the step, which is then not taken. beyond: the step is taken
-        in any case, and the search for touches extended by so many metres. Raises ArithmeticError."""
+        """A step of length h from q and v, under forces in addition to the force law of joints, wrenches being those
+        halfway. Its end is in self.q and self.v. Returns False if nothing touches during the step, which is then not
+        taken. beyond: the step is taken in any case, and the search for touches extended by so many metres. Raises
+        ArithmeticError."""
         if beyond is None:
             return self._taken(q, v, h, tau, wrenches)
         self.landing.certain, self.scene.length = True, LENGTH + beyond
@@ -210,6 +213,8 @@ class ContactRoom(ImplicitRoom):
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches
+            self.begin(q, v)
+            hold_pushes.load()(self.landing.address, h)
         while True:
             self.begin(q, v)
             status = self._take(self.landing.address, h)
@@ -225,7 +230,9 @@ class ContactRoom(ImplicitRoom):
             else:
                 break
         if status == UNSOLVED:
-            raise Unsolved(words_for_unsolved(self.scene.n, self.landing.fault))
+            fault = self.landing.fault
+            advice = "take shorter steps, or a larger tolerance" if fault > 1.0 else "take shorter steps"
+            raise Unsolved(f"{words_for_unsolved(self.scene.n, fault)}; {advice}")
         assert status == SINGULAR
         raise ArithmeticError("the mass matrix is singular")
 

@@ -26,6 +26,7 @@ from supple.simulating.crossings import Seen
 from supple.simulating.divergence import diverged, diverged_own, last_steady
 from supple.simulating.dynamics import Dynamics, Keeping
 from supple.simulating.events import Happened
+from supple.simulating.faults import ContactFaults
 from supple.simulating.forces import (
     Controller,
     Controls,
@@ -67,9 +68,10 @@ class Cursor:
     halt: bool = False  #: set from outside: the run stops after the current step, and may be continued later
     watched: bool = False  #: set from outside: every state that is kept is yielded at once
     checked: bool = True  #: set from outside: a run that diverges is stopped at once, not when its numbers overflow
-    before: Cursor | None = None  #: at an end within a step: where that step began
+    before: Cursor | None = None  #: at an end within a step: where that step began, on the grid or at an event
     kept: float = 0.0  #: the time of the last state that was kept
     known: Floats = field(default_factory=lambda: np.zeros((0, 4)))  #: of contacts: what the next step begins with
+    faults: ContactFaults = field(default_factory=ContactFaults)  #: of contacts, so far
 
     def towards(self, grid: Grid) -> Cursor:
         """The cursor from which to continue to a later end: at the beginning of the step that the end fell into, so
@@ -211,10 +213,12 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
     rows, steady = Gathered(cursor.model, touching), Steadiness(cursor.model, grid.dt)
     switches = Switches(f.forces.times, grid.dt)
     calm, kept = replace(cursor), 0  # before the last rough steps: the cursor, and how many rows there were
-    taken: list[tuple[float, Touched]] = []  # steps since the last instant of the grid, or event
+    taken: list[tuple[float, Touched]] = []  # steps since the last instant of the grid, or event ...
+    whole = calm  # ... at which the cursor was this
     try:
-        while cursor.time < grid.end and cursor.goes_on:
+        while cursor.time < grid.end and (cursor.goes_on or taken):
             last, begun = cursor.state, replace(cursor)
+            whole = whole if taken else begun
             if not steady.rough:
                 calm, kept = begun, len(rows.times)
             steady.mind(cursor.checked)
@@ -233,7 +237,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             touched = step.touched(until)
             if touched is not None:
                 cursor.known = touched.known
-                f.faults.add(touched.faults)
+                cursor.faults += touched.faults
                 taken.append((until - begun.time, touched))
             contacts = integrators.averaged(taken)
             _sample(rows, cursor, step, grid, adaptive, contacts)
@@ -242,7 +246,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             cursor.h = cursor.h if adaptive is None else adaptive.h
             short = cursor.step * grid.dt > until  # the last sample is at an end between two instants of the grid
             if not found.crossings and until == grid.end and (short or until < step.end):
-                cursor.before = replace(begun, step=cursor.step - short)
+                cursor.before = replace(whole, step=cursor.step - short)
             if found.crossings:
                 with Keeping(cursor.state):
                     after = watch.happen(found, cursor.state)
@@ -259,7 +263,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     rows.add(until, cursor.q, cursor.v, *contacts)
                     yield full.piece(ends_segment=True)
             held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
-            if rows.times and (cursor.watched or (rows.enough and not held)):
+            if rows.times and not taken and (cursor.watched or (rows.enough and not held)):
                 full, rows, kept = rows, Gathered(cursor.model, touching), 0
                 yield full.piece()
     except SimulationError:

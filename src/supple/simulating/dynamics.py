@@ -27,7 +27,6 @@ from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
 from supple.simulating.contacts import touch_wrenches
-from supple.simulating.faults import ContactFaults
 from supple.simulating.forces import Forces, each_state
 from supple.simulating.functions import Force
 from supple.simulating.state import State
@@ -75,7 +74,6 @@ class Dynamics(Pointing):
         if method not in EXACT:
             raise StateError(unknown("method", method, EXACT))
         self.model, self.method, self.contacts = model, method, contacts
-        self.faults = ContactFaults()  #: of steps in which bodies touch
         self.forces = Forces(model, forces, tau)
         self._closing = None if model.is_tree else Closing(model)
         self._friction = friction_rows(self.forces.law).reshape(-1)

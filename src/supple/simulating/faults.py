@@ -11,7 +11,7 @@ from supple.record.index import is_number
 from supple.spatial.held import Held
 
 
-@dataclass
+@dataclass(frozen=True)
 class ContactFaults:
     """result.about["contact_faults"] has these of a run with contacts, by name."""
 
@@ -28,11 +28,10 @@ class ContactFaults:
         """Those of the last step."""
         return cls(int(landing.rough), float(landing.deepest), float(landing.gained))
 
-    def add(self, more: ContactFaults) -> None:
-        """Of one more step."""
-        self.rough += more.rough
-        self.overlap = max(self.overlap, more.overlap)
-        self.energy = max(self.energy, more.energy)
+    def __add__(self, more: ContactFaults) -> ContactFaults:
+        """With those of further steps."""
+        overlap, energy, fault = (max(getattr(self, x), getattr(more, x)) for x in ("overlap", "energy", "fault"))
+        return ContactFaults(self.rough + more.rough, overlap, energy, self.relaxed + more.relaxed, fault)
 
     def save(self) -> dict[str, Any]:
         return asdict(self)

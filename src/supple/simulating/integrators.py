@@ -165,7 +165,7 @@ def touching(take: Take, known: Floats) -> Take:
                 return room.take(q, v, h, *forces, beyond)
             except ArithmeticError as e:
                 f.require(isinstance(e, Unsolved), t, q, v)
-                raise SimulationError(f"at time {t:.6g} s: {e}; take shorter steps, or a larger tolerance", t) from e
+                raise SimulationError(f"at time {t:.6g} s: {e}", t) from e
 
         if not touches():
             flown = take(f, t, q, v, h)

@@ -38,6 +38,8 @@ def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dic
         arrays |= {f"before_{name}": x for name, x in before.items()}
     if run.contact_faults is not None:
         state["contact_faults"] = run.contact_faults
+        if c.before is not None:
+            state["before"]["contact_faults"] = c.before.faults.save()
     more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
     return state, arrays | more
 
@@ -67,7 +69,7 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
     try:
         cursor = _cursor(run, last, state, arrays)
         cursor.kept = kept
-        run.resume(cursor, arrays, _checked_guard(state.get("guard")), _checked_faults(state.get("contact_faults")))
+        run.resume(cursor, arrays, _checked_guard(state.get("guard")))
     except _Unfit as e:
         raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
     except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # by a stepper's own arrays
@@ -110,7 +112,8 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
     known = arrays.pop(f"{prefix}known", np.zeros((0, 4)))
     if known.dtype != np.float64 or known.ndim != 2 or known.shape[1] != 4 or not np.isfinite(known).all():
         raise _Unfit("what it remembers of contacts is none")
-    return Cursor(model, q, v, time, step, h, restored(seen), known=known)
+    faults = _checked_faults(state.get("contact_faults"))
+    return Cursor(model, q, v, time, step, h, restored(seen), known=known, faults=faults)
 
 
 def _is_seen(row: Any) -> bool:
@@ -136,9 +139,9 @@ def _checked_guard(guard: Any) -> dict[str, float] | None:
     return guard
 
 
-def _checked_faults(faults: Any) -> ContactFaults | None:
-    found = None if faults is None else ContactFaults.restored(faults)
-    if faults is not None and found is None:
+def _checked_faults(faults: Any) -> ContactFaults:
+    found = ContactFaults() if faults is None else ContactFaults.restored(faults)
+    if found is None:
         raise _Unfit("what it says of faults of contacts is nothing of the kind")
     return found
 

@@ -206,7 +206,6 @@ class Simulation:
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and our own; an event creates new ones
         self._push_scale, self._rescaled = 1.0, False
-        self._faults = ContactFaults()
         self.guard: EnergyGuard | None = None  #: of the current segment
         self.steered = False  #: whether the run was changed from outside while under way; its events say how
         self._pushes = TimedPushes((), dt)  #: on the stepper
@@ -319,7 +318,7 @@ class Simulation:
         """By how much steps missed what contacts promise, so far, as in result.about; None without contacts."""
         if self._contacts is None:
             return None
-        faults = self._faults
+        faults = self.cursor.faults
         if isinstance(self._stepper, AdaptiveDynamics):
             stats = self._stepper.stats
             faults = ContactFaults(stats.rough, stats.overlap, stats.energy_gain, stats.relaxed, stats.relaxed_fault)
@@ -477,7 +476,6 @@ class Simulation:
         forces, tau = carried(self.model, model, self._forces, self._tau)
         made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau, self._contacts)
         made.forces.scale_pushes(self.push_scale)
-        made.faults = self._faults
         self._made.append(made)
         return made
 
@@ -523,12 +521,10 @@ class Simulation:
         cursor: Cursor,
         saved: dict[str, NDArray[Any]],
         guard: dict[str, float] | None = None,
-        faults: ContactFaults | None = None,
     ) -> None:
         """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
-        guard: what its guard saved. faults: those that it had."""
+        guard: what its guard saved."""
         self.cursor, self._resumed = cursor, True
-        vars(self._faults).update(vars(faults or ContactFaults()))
         cursor.checked = self._check_energy
         self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:

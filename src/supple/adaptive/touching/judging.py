@@ -129,8 +129,9 @@ def outruns(hybrid, h, share):
     for k in range(touching.n_listed_shapes):
         listed = touching.listed_shapes[k]
         if listed.body >= 0:
-            searched = touching.shape_step_travel[listed.shape] + scene.length
-            if outruns_search(scene.bodies[listed.body], scene.shapes[listed.shape], h, searched, share):
+            shape, searched = scene.shapes[listed.shape], touching.shape_step_travel[listed.shape] + scene.length
+            turned = touching.travels[listed.body].step_turned * norm(shape.box)
+            if outruns_search(scene.bodies[listed.body], shape, h, searched, turned, share):
                 return True
     for k in range(touching.n_boxes):
         if touching.boxes[k].reduced_body > 0 and leaves_box(touching, touching.boxes[k], h, share * touching.thinnest):

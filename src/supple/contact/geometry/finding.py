@@ -53,6 +53,8 @@ def place_ahead(scene, shape, h, fall):
     place_shape(scene, shape, h, fall)
     if h > 0.0:
         shape.searched = shape.reach
+        if shape.body >= 0:
+            shape.turned = AHEAD * h * norm(scene.bodies[shape.body].V.ang) * norm(shape.box)
 
 
 @helper

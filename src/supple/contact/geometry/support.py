@@ -197,6 +197,15 @@ def add_farthest(scene, A, B, S, d, shift):
     S.n += 1
 
 
+@helper
+def points_of(S):
+    """The points of A and B that the closest point of a simplex is made of."""
+    a = b = Vec3(0.0, 0.0, 0.0)
+    for i in range(S.n):
+        a, b = a + S.at[i].a * S.at[i].share, b + S.at[i].b * S.at[i].share
+    return a, b
+
+
 @part
 def between(scene, A, B, S, shift, n):
     """The vector from B to A, moved by a shift, between their closest points, and these; beginning with a direction n
@@ -204,21 +213,19 @@ def between(scene, A, B, S, shift, n):
     S.n = 0
     add_farthest(scene, A, B, S, n * -1.0, shift)
     p, inside = closest_point(S)
+    a, b = points_of(S)
     for _ in range(ROUNDS):
         size = dot(p, p)
         if inside or size == 0.0:
             break
         add_farthest(scene, A, B, S, p * -1.0, shift)
         if size - dot(p, S.at[S.n - 1].w) <= CLOSE * size:
-            S.n -= 1
             break
         new, inside = closest_point(S)
-        if not inside and dot(new, new) >= size:
+        if S.n == 0 or (not inside and dot(new, new) >= size):  # S.n: a triangle without area has no shares
             break
         p = new
-    a = b = Vec3(0.0, 0.0, 0.0)
-    for i in range(S.n):
-        a, b = a + S.at[i].a * S.at[i].share, b + S.at[i].b * S.at[i].share
+        a, b = points_of(S)
     if inside:
         p = Vec3(0.0, 0.0, 0.0)
     return p, a - shift, b

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from supple.contact.geometry.finding import find_touches_again
 from supple.contact.geometry.points import norm
-from supple.contact.memory import LIMIT
+from supple.contact.memory import LIMIT, SPHERE
 from supple.contact.steps.landing import body_motions
 from supple.contact.tree_groups import group_of
 from supple.exact.aba import aba_scratch
@@ -100,16 +100,17 @@ def farthest_move(scene, h):
 
 
 @helper
-def outruns_search(body, shape, h, searched, share):
+def outruns_search(body, shape, h, searched, turned, share):
     """Whether a shape on a body moved farther in a part of length h than touches were `searched` for, because something
     struck or pushed it, and farther than half its thickness: it may have passed through another shape without
-    overlapping it in the end. Or whether it rotated by more than a radian beyond that. share: of the thickness that
-    counts."""
+    overlapping it in the end. share: of the thickness that counts. Or whether it rotated by a radian more than
+    expected: its corners may have passed through what it touches, which is avoided only along straight lines. turned:
+    how far that rotation moves them. That of spheres moves nothing."""
     box = shape.box
     turn = norm(body.V.ang) * norm(box) * h
     way = speed_of_shape(body, shape) * h + turn
     thick = max(min(box.x, box.y, box.z), THIN * norm(box))
-    return way > searched + share * thick or turn > searched + norm(box)
+    return way > searched + share * thick or (shape.kind != SPHERE and turn > turned + norm(box))
 
 
 @helper
@@ -118,7 +119,7 @@ def outruns(scene, h):
     for i in range(scene.n_shapes - scene.n_flat):
         shape = scene.shapes[i]
         searched = shape.searched + scene.length
-        if shape.body >= 0 and outruns_search(scene.bodies[shape.body], shape, h, searched, 1.0):
+        if shape.body >= 0 and outruns_search(scene.bodies[shape.body], shape, h, searched, shape.turned, 1.0):
             return True
     return False
 

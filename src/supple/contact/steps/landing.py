@@ -22,6 +22,7 @@ from supple.exact.call_kernels import Call
 from supple.exact.jacobians import move_all
 from supple.exact.kinematics import placed_scratch
 from supple.exact.motion import CallState, joint_motion, joint_of
+from supple.exact.tables import Wrench
 from supple.integrating.implicit import Implicit, line_up
 from supple.integrating.projecting import Projection
 from supple.integrating.stages import slope_of
@@ -52,6 +53,7 @@ class Landing(Struct):
     v = fields.Floats()  # (nv,) and its velocities
     dv = fields.Floats()
     dq = fields.Floats()
+    pushes = Table(Wrench)  # on bodies, along world axes [pushing.py]
     tolerance = Number()  # of residuals, relative to velocities
     most = Integer()  # the maximum number of sweeps
     overlap = Number()  # metres of overlap that are not removed

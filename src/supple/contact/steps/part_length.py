@@ -5,7 +5,8 @@ deviates from that by a t^2 / 2, with a the centripetal acceleration along the n
 
 Forces act in the middle of a part. Shapes that would have passed through each other by then would be parted to the
 wrong side, or not be found at all. The distance of convex shapes that move along straight lines is a convex function of
-time, so that it is at least gap + u_n t: in half a part, that may fall to minus half the thickness of both.
+time, so that it is at least gap + u_n t; if they rotate, gap + u_n t - a t^2 / 2. In half a part, that may fall to
+minus half the thickness of both.
 """
 
 from __future__ import annotations
@@ -44,12 +45,15 @@ def half_thickness(shape):
 
 
 @helper
-def until_passed(scene, touch):
-    """The time in which the shapes of a touch approach each other by their gap and half of their thickness."""
+def until_passed(scene, touch, a):
+    """The time in which the shapes of a touch may approach each other by their gap and half of their thickness. a: the
+    centripetal acceleration along the normal."""
     one, other = scene.shapes[touch.shape], scene.shapes[touch.other]
     w = speed_at(scene, touch.a, touch.point, True) - speed_at(scene, touch.b, touch.point, True)
-    way = max(touch.gap, 0.0) + 0.5 * (half_thickness(one) + half_thickness(other))
-    return way / max(-dot(touch.n, w), 1e-300)
+    u, way = -dot(touch.n, w), max(touch.gap, 0.0) + 0.5 * (half_thickness(one) + half_thickness(other))
+    if not way < 1e300:
+        return way  # nothing passes through a plane
+    return 2.0 * way / max(u + math.sqrt(u * u + 2.0 * a * way), 1e-300)
 
 
 @helper
@@ -60,8 +64,8 @@ def careful_length(scene, h):
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.kind != LIMIT:
-            most = max(most, strays(scene, touch.a, touch.shape, touch.point, touch.n))
-            most = max(most, strays(scene, touch.b, touch.other, touch.point, touch.n * -1.0))
-            soonest = min(soonest, until_passed(scene, touch))
+            a = strays(scene, touch.a, touch.shape, touch.point, touch.n)
+            b = strays(scene, touch.b, touch.other, touch.point, touch.n * -1.0)
+            most, soonest = max(most, a, b), min(soonest, until_passed(scene, touch, a + b))
     parts = min(math.ceil(h * math.sqrt(0.5 * most / CURVED)), PARTS_MOST)
     return min(h / max(parts, 1), max(2.0 * soonest, FASTEST * h))

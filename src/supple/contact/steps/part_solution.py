@@ -35,6 +35,7 @@ from supple.contact.steps.landing import (
 )
 from supple.contact.steps.overlap import push_apart
 from supple.contact.steps.part_length import SHARE
+from supple.contact.steps.pushing import aim_pushes
 from supple.contact.steps.striking import find_struck
 from supple.exact.aba import aba_scratch
 from supple.integrating.implicit import SOLVES, engages
@@ -158,6 +159,7 @@ def solve_part(landing, h, last):
     body, step = implicit.body, implicit.body.step
     landing.after = h - landing.before
     line_through_beginning(implicit)
+    aim_pushes(landing)
     if landing.mechanisms.n == 0:
         set_aside(scene, step.v, landing.after + 0.5 * h, norm(step.model.gravity) * h)
     for attempt in range(SOLVES):

@@ -26,13 +26,13 @@ from supple.contact.geometry.finding import find_touches, forget_pairs
 from supple.contact.geometry.points import norm
 from supple.contact.outcomes import DONE, FLIGHT, MORE_TOUCHES, STRIKES, UNSOLVED
 from supple.contact.steps.exerting import add_exerted, begin_exerting, may_exert
-from supple.contact.steps.finishing import begin_part, finish_part, move_by, move_on, take_back
+from supple.contact.steps.finishing import begin_part, finish_part, move_on, take_back
 from supple.contact.steps.judging import GAIN, begin_account, book, count_rough, energies
 from supple.contact.steps.landing import Landing, move_bodies
 from supple.contact.steps.part_length import FINEST, SHARE, careful_length
 from supple.contact.steps.part_solution import solve_part, strike
 from supple.contact.steps.warm_start import copy_known, recall, remember
-from supple.integrating.stages import place_stage, slope_of
+from supple.integrating.stages import place_stage
 from supple.spatial.algebra import cross
 from supple.spatial.compiler import helper, kernel
 
@@ -87,14 +87,6 @@ def restore_beginning(landing):
     scene = landing.scene
     scene.n_known, landing.largest, landing.risen = landing.n_known0, landing.largest0, landing.risen0
     copy_known(landing.known0, landing.n_known0, scene.known)
-
-
-@kernel(types.void(Landing.type, types.float64), "where forces act in a step")
-def move_halfway(landing, h):
-    """Moves bodies from q0 and v0 to where forces act in a step of length h that is not divided."""
-    step, landing.placed = landing.implicit.body.step, 0
-    place_stage(step, 0, 0.0)
-    move_by(step.model, step, slope_of(step, 0), step.v, 0.5 * h)
 
 
 @kernel(types.float64(Landing.type, types.float64), "motion beyond reach")
