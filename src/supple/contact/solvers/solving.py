@@ -1,6 +1,6 @@
 """Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
-method where that fails, from impulses that let everything stick where touches jam, and by convex problems where nothing
-else is left."""
+method where that fails, by sweeps and Newton's method in turns, from impulses that let everything stick where touches
+jam, and by convex problems where nothing else is left."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from supple.contact.solvers.jamming import from_sticking
 from supple.contact.solvers.newton import from_nearby
 from supple.contact.solvers.relieving import is_strained, relieve
 from supple.contact.solvers.sweeps import prepare_z, sweep, worst_fault
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import helper, kernel, part
 
-MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
+MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and between attempts of Newton's method in the end
+FALLS = 0.5  #: by which the fault falls in a turn of both, as long as they go on
 FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
 NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
@@ -42,6 +43,22 @@ def tolerance_of(scene, relative, slow):
     for k in range(scene.low, scene.high):
         fastest = max(fastest, touch_at(scene, k).speed)
     return relative * (fastest + slow)
+
+
+@part
+def in_turns(scene, enough, good, x):
+    """Sweeps and Newton's method in turns, until the worst fault x is good, as long as it falls. Sweeps are slow, but
+    lead to where Newton's steps converge. Returns the fault, and the number of sweeps and steps. The pattern of the
+    equations is there."""
+    done, before = 0, 1e300
+    while not x <= good and x < FALLS * before:
+        before = x
+        x, more = sweep(scene, x, LAST, LAST, good)
+        done += more
+        if not x <= good:
+            x, more = from_nearby(scene, enough, x)
+            done += more
+    return x, done
 
 
 @kernel(
@@ -85,9 +102,8 @@ def solve_touches(scene, most, relative, slow, last):
                 return -1.0
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             done += steps
-            if not x <= GOOD * tolerance:
-                x, more = sweep(scene, x, LAST, LAST, GOOD * tolerance)
-                done += more
+            x, more = in_turns(scene, enough, GOOD * tolerance, x)
+            done += more
             if not x <= tolerance:
                 x, more = from_sticking(scene, enough, x)
                 done += more
