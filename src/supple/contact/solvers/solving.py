@@ -1,6 +1,6 @@
 """Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
 method where that fails, by sweeps and Newton's method in turns, from impulses that let everything stick where touches
-jam, and by convex problems where nothing else is left."""
+are new or jam, and by convex problems where nothing else is left."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and between attem
 FALLS = 0.5  #: by which the fault falls in a turn of both, as long as they go on
 FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
 NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
+ALONE = 2  #: touches: no more than these share no force
+NEW, JAMMED = 4, 12  #: steps of Newton's method from where everything sticks, at most: at first, and in the end
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
@@ -33,6 +35,15 @@ def is_settled(scene):
     for k in range(scene.low, scene.high):
         settled = settled and touch_at(scene, k).settled > 0
     return settled
+
+
+@helper
+def is_new(scene):
+    """Whether nothing is known of impulses of the present island, which may be shared in many ways."""
+    new = scene.high - scene.low > ALONE
+    for k in range(scene.low, scene.high):
+        new = new and touch_at(scene, k).lam.x == 0.0
+    return new
 
 
 @helper
@@ -86,7 +97,11 @@ def solve_touches(scene, most, relative, slow, last):
         if is_deep(scene) and not find_pattern(scene, False):
             return -1.0
         prepare_z(scene)
-        x = worst_fault(scene)
+        x, begun = worst_fault(scene), 0
+        if not x <= enough and is_new(scene):
+            if not is_deep(scene) and not find_pattern(scene, False):
+                return -1.0
+            x, begun = from_sticking(scene, enough, x, NEW)
         nearby = scene.high - scene.low > FEW and NEARLY * tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
@@ -105,7 +120,7 @@ def solve_touches(scene, most, relative, slow, last):
             x, more = in_turns(scene, enough, GOOD * tolerance, x)
             done += more
             if not x <= tolerance:
-                x, more = from_sticking(scene, enough, x)
+                x, more = from_sticking(scene, enough, x, JAMMED)
                 done += more
         if x <= tolerance and is_strained(scene):
             if not is_deep(scene) and not find_pattern(scene, True):
@@ -116,6 +131,6 @@ def solve_touches(scene, most, relative, slow, last):
                 return -1.0
             x, more = from_convex(scene, enough, tolerance, most)
             done += more
-        scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
+        scene.left, scene.done = x if not x <= scene.left else scene.left, max(begun + done, scene.done)
         worst = x / tolerance if not x / tolerance <= worst else worst
     return worst
