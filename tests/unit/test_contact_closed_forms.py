@@ -336,3 +336,28 @@ def test_wrenches_of_joints_balance_weights_and_contacts(how: dict[str, Any]) ->
         np.testing.assert_allclose(R @ carried[3:], force, atol=0.05)
         np.testing.assert_allclose(R @ carried[:3], moment, atol=0.05)
         assert force[2] < -10  # it carries half of the top
+
+
+# --- fingers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "adaptive", "active": 3}], ids=["exact", "adaptive"])
+@pytest.mark.parametrize("friction", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize("share", [0.999, 1.001, 1.05, 1.4, 2.0, 20.0])
+def test_fingers_hold_what_friction_can_hold(friction: float, share: float, how: dict[str, Any]) -> None:
+    """A box between two fingers, each pushed by F, is held if 2 mu F > m g, and falls with what is left of g otherwise,
+    although it could also turn about one of its corners in either case."""
+    mass, time = 0.5, 0.2
+    b = ModelBuilder("gripper")
+    for name, side in (("left", -1), ("right", 1)):
+        b.add_body(
+            name, joint="prismatic", axis=(-side, 0, 0), position=(0.06 * side, 0, 1), mass=0.1, inertia=(1e-3,) * 3
+        )
+        b.add_shape(name, "box", (0.02, 0.05, 0.05), friction=friction)
+    b.add_body("box", joint="free", mass=mass, inertia=(1.4e-4, 5e-4, 5e-4))
+    b.add_shape("box", "box", (0.1, 0.04, 0.04), friction=friction)
+    model = b.build()
+    q, tau = model.neutral(), np.zeros(model.nv)
+    q[4], tau[:2] = 1.0, share * mass * G / (2 * friction)
+    r = simulate(model, q, tau=tau, duration=time, dt=2e-3, contacts=True, **how)
+    np.testing.assert_allclose(r.q[-1, 2:5], [0, 0, 1 - max(1 - share, 0) * G / 2 * time**2], atol=1e-6)

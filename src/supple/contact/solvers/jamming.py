@@ -4,6 +4,10 @@ A light body that slides between heavy ones may wedge itself, and stop them [Pai
 impulse grow, which lets friction grow. The only impulses that satisfy the law then are as large as all momentum that
 they stop, a million times those of the step before, from where no way leads to them. Newton's steps do [newton.py],
 from impulses with which everything sticks, without sweeps in between.
+
+Where nothing is known of impulses, they also come first. What is gripped from both sides may be held by all its
+corners, or turn about one that has all of the pressure: both satisfy the law. Steps from where everything sticks hold
+it, with the smallest impulses; sweeps would give all pressure to the corner that they come to first.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from supple.contact.solvers.touch_equations import takes_part
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
-STEPS = 12  #: at most
 CLOSED = 1e-2  #: of the largest velocity: what may open by that is nearly closed
 
 
@@ -34,13 +37,14 @@ def let_all_stick(scene):
 
 
 @part
-def from_sticking(scene, enough, worst):
+def from_sticking(scene, enough, worst, most):
     """Impulses of the present island, until the worst fault is `enough`; those that there are, whose fault is `worst`,
-    if none are better. Returns the fault, and the number of steps. The pattern of the equations is there."""
+    if none are better. most: how many steps it may take. Returns the fault, and the number of steps. The pattern of the
+    equations is there."""
     keep_best(scene)
     let_all_stick(scene)
     done = 0
-    while done < STEPS and not worst <= enough:
+    while done < most and not worst <= enough:
         prepare_z(scene)
         now = worst_fault(scene)
         if now < worst:

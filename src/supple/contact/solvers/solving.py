@@ -1,6 +1,6 @@
 """Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
-method where that fails, from impulses that let everything stick where touches jam, and by convex problems where nothing
-else is left."""
+method where that fails, by sweeps and Newton's method in turns, from impulses that let everything stick where touches
+are new or jam, and by convex problems where nothing else is left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from supple.contact.solvers.jamming import from_sticking
 from supple.contact.solvers.newton import from_nearby
 from supple.contact.solvers.relieving import is_strained, relieve
 from supple.contact.solvers.sweeps import prepare_z, sweep, worst_fault
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import helper, kernel, part
 
-MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
+MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and between attempts of Newton's method in the end
+FALLS = 0.5  #: by which the fault falls in a turn of both, as long as they go on
 FIRST, FEW = 2, 4  #: sweeps of few touches, or of many whose fault is not ...
 NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are enough below, and too few in between
+ALONE = 2  #: touches: no more than these share no force
+NEW, JAMMED = 4, 12  #: steps of Newton's method from where everything sticks, at most: at first, and in the end
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
@@ -35,6 +38,15 @@ def is_settled(scene):
 
 
 @helper
+def is_new(scene):
+    """Whether nothing is known of impulses of the present island, which may be shared in many ways."""
+    new = scene.high - scene.low > ALONE
+    for k in range(scene.low, scene.high):
+        new = new and touch_at(scene, k).lam.x == 0.0
+    return new
+
+
+@helper
 def tolerance_of(scene, relative, slow):
     """The fault that the present island may have, in m/s: relative to its fastest touch, and to the velocity `slow`.
     Bodies at rest are solved for as accurately whatever moves elsewhere."""
@@ -42,6 +54,22 @@ def tolerance_of(scene, relative, slow):
     for k in range(scene.low, scene.high):
         fastest = max(fastest, touch_at(scene, k).speed)
     return relative * (fastest + slow)
+
+
+@part
+def in_turns(scene, enough, good, x):
+    """Sweeps and Newton's method in turns, until the worst fault x is good, as long as it falls. Sweeps are slow, but
+    lead to where Newton's steps converge. Returns the fault, and the number of sweeps and steps. The pattern of the
+    equations is there."""
+    done, before = 0, 1e300
+    while not x <= good and x < FALLS * before:
+        before = x
+        x, more = sweep(scene, x, LAST, LAST, good)
+        done += more
+        if not x <= good:
+            x, more = from_nearby(scene, enough, x)
+            done += more
+    return x, done
 
 
 @kernel(
@@ -69,7 +97,11 @@ def solve_touches(scene, most, relative, slow, last):
         if is_deep(scene) and not find_pattern(scene, False):
             return -1.0
         prepare_z(scene)
-        x = worst_fault(scene)
+        x, begun = worst_fault(scene), 0
+        if not x <= enough and is_new(scene):
+            if not is_deep(scene) and not find_pattern(scene, False):
+                return -1.0
+            x, begun = from_sticking(scene, enough, x, NEW)
         nearby = scene.high - scene.low > FEW and NEARLY * tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
@@ -85,11 +117,10 @@ def solve_touches(scene, most, relative, slow, last):
                 return -1.0
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             done += steps
-            if not x <= GOOD * tolerance:
-                x, more = sweep(scene, x, LAST, LAST, GOOD * tolerance)
-                done += more
+            x, more = in_turns(scene, enough, GOOD * tolerance, x)
+            done += more
             if not x <= tolerance:
-                x, more = from_sticking(scene, enough, x)
+                x, more = from_sticking(scene, enough, x, JAMMED)
                 done += more
         if x <= tolerance and is_strained(scene):
             if not is_deep(scene) and not find_pattern(scene, True):
@@ -100,6 +131,6 @@ def solve_touches(scene, most, relative, slow, last):
                 return -1.0
             x, more = from_convex(scene, enough, tolerance, most)
             done += more
-        scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
+        scene.left, scene.done = x if not x <= scene.left else scene.left, max(begun + done, scene.done)
         worst = x / tolerance if not x / tolerance <= worst else worst
     return worst
