@@ -25,6 +25,7 @@ NEARLY, FAR = 0.05, 1e3  #: ... between so many times the tolerance: few are eno
 ALONE = 2  #: touches: no more than these share no force
 NEW, JAMMED = 4, 12  #: steps of Newton's method from where everything sticks, at most: at first, and in the end
 FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
+NO_ROOM = -1.0  #: in place of a fault: there is no room for the equations
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
@@ -72,6 +73,71 @@ def in_turns(scene, enough, good, x):
     return x, done
 
 
+@helper
+def lacks_pattern(scene, inside):
+    """Finds the pattern of the equations, which that of deep trees is already [equations.py]. Returns whether there was
+    no room for it."""
+    return not is_deep(scene) and not find_pattern(scene, inside)
+
+
+@part
+def search_nearby(scene, enough, tolerance, most):
+    """Impulses of the present island by sweeps and by Newton's method. Returns the worst fault, NO_ROOM if there is no
+    room for the equations, and the number of sweeps and steps."""
+    few, x, begun = scene.high - scene.low <= FEW, worst_fault(scene), 0
+    if not x <= enough and is_new(scene):
+        if lacks_pattern(scene, False):
+            return NO_ROOM, 0
+        x, begun = from_sticking(scene, enough, x, NEW)
+    nearby = not few and NEARLY * tolerance < x <= FAR * tolerance
+    x, done = sweep(scene, x, 0 if nearby else min(FIRST, most), min(MOST, most), enough)
+    if few and FINE * enough < x <= enough and done < min(1, most):
+        x, done = sweep(scene, x, 1, 1, 0.0)
+    if not x <= enough and done < most:
+        if lacks_pattern(scene, False):
+            return NO_ROOM, 0
+        x, more = from_nearby(scene, enough, x)
+        done += more
+    return x, begun + done
+
+
+@part
+def search_farther(scene, enough, tolerance, x):
+    """The same by the interior-point method, from impulses with fault x, and by what is left where that fails."""
+    if scene.blocks.dual and not find_pattern(scene, True):
+        return NO_ROOM, 0
+    x, done = from_inside(scene, enough, GOOD * tolerance, x)
+    x, more = in_turns(scene, enough, GOOD * tolerance, x)
+    done += more
+    if not x <= tolerance:
+        x, more = from_sticking(scene, enough, x, JAMMED)
+        done += more
+    return x, done
+
+
+@part
+def solve_island(scene, tolerance, most, last):
+    """Impulses of the present island, as solve_touches has them, and the result of search_nearby."""
+    enough = AIM * tolerance
+    if is_deep(scene) and not find_pattern(scene, False):
+        return NO_ROOM, 0
+    prepare_z(scene)
+    x, done = search_nearby(scene, enough, tolerance, most)
+    if x != NO_ROOM and not x <= NEAR * tolerance and done < most:
+        x, more = search_farther(scene, enough, tolerance, x)
+        done += more
+    if x != NO_ROOM and x <= tolerance and is_strained(scene):
+        if lacks_pattern(scene, True):
+            return NO_ROOM, 0
+        x = relieve(scene, enough, x)
+    if x != NO_ROOM and last and not x <= tolerance:
+        if lacks_pattern(scene, True):
+            return NO_ROOM, 0
+        x, more = from_convex(scene, enough, tolerance, most)
+        done += more
+    return x, done
+
+
 @kernel(
     types.float64(Scene.type, types.int64, types.float64, types.float64, types.int64), "impulses of touches", effort=2
 )
@@ -79,9 +145,9 @@ def solve_touches(scene, most, relative, slow, last):
     """Impulses of all touches that are active and not settled, beginning with those that they have. most: how many
     sweeps, or convex problems, an island may take. relative, slow: the tolerance, relative to the velocities of an
     island and to the velocity `slow`. last: whether convex problems are tried, too; what they leave is a fault, but
-    keeps all else of the law [holding.py]. Returns the worst fault,
-    relative to the tolerance, and -1 if there is no room for the equations [blocks.py]; scene.left is the worst fault
-    in m/s, scene.done is how many sweeps and steps the slowest island took."""
+    keeps all else of the law [holding.py]. Returns the worst fault, relative to the tolerance, and NO_ROOM if there is
+    no room for the equations [blocks.py]; scene.left is the worst fault in m/s, scene.done is how many sweeps and steps
+    the slowest island took."""
     worst, n = 0.0, find_islands(scene)
     scene.done, scene.n_local, scene.left = 0, 0, 0.0
     for i in range(scene.n_present):
@@ -93,44 +159,9 @@ def solve_touches(scene, most, relative, slow, last):
             prepare_z(scene)
             continue
         tolerance = tolerance_of(scene, relative, slow)
-        enough = AIM * tolerance
-        if is_deep(scene) and not find_pattern(scene, False):
-            return -1.0
-        prepare_z(scene)
-        x, begun = worst_fault(scene), 0
-        if not x <= enough and is_new(scene):
-            if not is_deep(scene) and not find_pattern(scene, False):
-                return -1.0
-            x, begun = from_sticking(scene, enough, x, NEW)
-        nearby = scene.high - scene.low > FEW and NEARLY * tolerance < x <= FAR * tolerance
-        least = 0 if nearby else min(FIRST, most)
-        x, done = sweep(scene, x, least, min(MOST, most), enough)
-        if scene.high - scene.low <= FEW and FINE * enough < x <= enough and done < min(1, most):
-            x, done = sweep(scene, x, 1, 1, 0.0)
-        if not x <= enough and done < most:
-            if not is_deep(scene) and not find_pattern(scene, False):
-                return -1.0
-            x, steps = from_nearby(scene, enough, x)
-            done += steps
-        if not x <= NEAR * tolerance and done < most:
-            if scene.blocks.dual and not find_pattern(scene, True):
-                return -1.0
-            x, steps = from_inside(scene, enough, GOOD * tolerance, x)
-            done += steps
-            x, more = in_turns(scene, enough, GOOD * tolerance, x)
-            done += more
-            if not x <= tolerance:
-                x, more = from_sticking(scene, enough, x, JAMMED)
-                done += more
-        if x <= tolerance and is_strained(scene):
-            if not is_deep(scene) and not find_pattern(scene, True):
-                return -1.0
-            x = relieve(scene, enough, x)
-        if last and not x <= tolerance:
-            if not is_deep(scene) and not find_pattern(scene, True):
-                return -1.0
-            x, more = from_convex(scene, enough, tolerance, most)
-            done += more
-        scene.left, scene.done = x if not x <= scene.left else scene.left, max(begun + done, scene.done)
+        x, done = solve_island(scene, tolerance, most, last)
+        if x == NO_ROOM:
+            return NO_ROOM
+        scene.left, scene.done = x if not x <= scene.left else scene.left, max(done, scene.done)
         worst = x / tolerance if not x / tolerance <= worst else worst
     return worst
