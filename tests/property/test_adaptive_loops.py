@@ -524,6 +524,21 @@ def test_masses_a_million_apart():
 # --- states, copies, refusals -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("pinned", "locked"), [(0, 1), (1, 0), (0, 2)])
+def test_a_pinned_joint_that_a_lock_in_its_loop_keeps_from_moving_is_saved_and_restored(pinned, locked):
+    model = four_bar()
+    ad = AdaptiveDynamics(model, supple.close_loops(model, [-1.0, -0.2, 2.0]), error=0.5)
+    ad.pin(pinned)
+    ad.pin(locked, False)
+    ad.run(0.01, 1e-3)
+    assert ad.active_joints.size == 0
+    saved = ad.save()
+    ad.set_state(ad.q, ad.v)
+    ad.restore(saved)
+    ad.run(0.01, 1e-3)
+    assert ad.active_joints.size == 0
+
+
 def test_copies_pickles_and_saved_runs_continue_bit_identically():
     model = net(3, 3)
     q, v = moving(np.random.default_rng(0), model)

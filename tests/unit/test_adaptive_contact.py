@@ -267,6 +267,26 @@ def test_nobody_sleeps_on_a_robot_that_begins_to_move() -> None:
     assert not moved[100] and moved[-1]
 
 
+@pytest.mark.parametrize("which", [dict(active=1), dict(error=0.1)])
+def test_a_platform_sinks_under_a_sleeper_once_it_may_move(which: dict[str, Any]) -> None:
+    """It would be in balance without the box, which falls asleep on it while a pendulum takes the only active joint. As
+    the pendulum comes to rest, the weight of the box is what matters most."""
+    b = ModelBuilder("platform")
+    b.add_body("platform", joint="prismatic", axis=(0, 0, 1), mass=1.0, inertia=[0.1] * 3, stiffness=200.0, damping=9.0)
+    b.add_shape("platform", "box", (1.0, 1.0, 0.1))
+    b.add_body("pendulum", axis=(0, 1, 0), position=(3, 0, 1), mass=1, com=(0, 0, -0.5), inertia=[0.01] * 3, damping=1)
+    b.add_body("box", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_shape("box", "box", [0.2] * 3)
+    model = b.build()
+    q = model.neutral()
+    q[0], q[1], q[4] = -G / 200.0, 1.0, 0.15 - G / 200.0
+    body = AdaptiveDynamics(model, q, contacts=True, update_every=5, **which)
+    body.run(0.6, dt=2e-3)
+    assert body.sleeping.tolist() == [2] and body.q[0] == q[0]
+    body.run(3.4, dt=2e-3)
+    assert abs(body.q[0] + 2.0 * G / 200.0) < 2e-3
+
+
 def test_without_sleep_nobody_sleeps() -> None:
     model = boxes(1)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=Contacts(ground=0.0, sleep=0.0))

@@ -383,7 +383,7 @@ class AdaptiveDynamics(SimulatedBody):
         O(n)."""
         hybrid = self._hybrid
         touches: dict[str, Any] = {}
-        active = np.union1d(hybrid.moving, hybrid.settings.always)
+        active = np.union1d(hybrid.moving, hybrid.never_rigid)
         if hybrid.touches is not None:
             touches, sleeping = hybrid.touches.checked(saved)
             active = np.setdiff1d(active, sleeping)

@@ -196,6 +196,13 @@ class Hybrid(Pointing):
         """The joints whose velocities are not zero."""
         return np.unique(self.model.dof_body[np.flatnonzero(self.v)])
 
+    @property
+    def never_rigid(self) -> Ints:
+        """The joints that are active whatever is chosen, if nobody sleeps. Loops with locked joints may hold pinned
+        ones."""
+        settings = self.settings
+        return settings.always if self._loops is None or settings.all_fixed else self.moving
+
     def mark_active(self, joints: Ints) -> None:
         """Form the hybrid body of these joints and the always active ones; joints above them are held."""
         flags, joined = self.memory.flags, self.assembly.node_of

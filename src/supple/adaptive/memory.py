@@ -137,7 +137,8 @@ class PushedBody(Struct):
 
 
 class OuterForce(Struct):
-    """A force on a body, in its axes, about its origin."""
+    """A force on a body, in its axes, about its origin; while velocities are predicted, on a reduced body, in the axes
+    of the world [touching/choice.py]."""
 
     body = Integer()
     f = Value(Force)

@@ -1,7 +1,8 @@
 """The choice of active joints with contact: the active region update of adaptive dynamics [AD].
 
 The contact forces of the previous step act on the articulated body as external forces. Velocities are those that the
-transient hybrid body would have at the end of the step, with the current touches. Joints that are not chosen are
+transient hybrid body would have at the end of the step, with the current touches. Characters that sleep on other bodies
+load them with the forces that they fell asleep with. Joints that are not chosen are
 stopped, from the velocities that they have now. Then touches are found for the new hybrid body, and the step is taken,
 which resolves the effect of stopping joints on contacts.
 """
@@ -22,9 +23,9 @@ from supple.adaptive.steps import accelerate_all, is_new
 from supple.adaptive.touching.body_poses import place_bodies
 from supple.adaptive.touching.halving import lacks_room
 from supple.adaptive.touching.memory import touching_of
-from supple.adaptive.touching.node_poses import world_pose
-from supple.adaptive.touching.search import attach_touches
-from supple.adaptive.touching.sleeping import find_sleepers
+from supple.adaptive.touching.node_poses import place_path, place_region, world_pose
+from supple.adaptive.touching.search import attach_touches, row_of
+from supple.adaptive.touching.sleeping import find_sleepers, loaded_body
 from supple.adaptive.touching.solution import solve_part
 from supple.contact.memory import CONTACT
 from supple.contact.outcomes import DONE, MORE_TOUCHES, SINGULAR
@@ -37,45 +38,78 @@ ROUGH = 0.01  #: tolerance of contacts when the velocities are predicted by whic
 
 
 @helper
+def add_path(hybrid, n, body):
+    """Adds the nodes above a body, -1: none, to the first n `paths`. Returns how many there are."""
+    tree = hybrid.body.tree
+    i = tree.leaf_of[body] if body >= 0 else -1
+    while i >= 0 and not hybrid.on_path[i]:
+        hybrid.on_path[i] = 1
+        hybrid.paths[n] = i
+        n += 1
+        i = tree.up[i]
+    return n
+
+
+@helper
 def add_paths(hybrid):
     """Adds the nodes above bodies with contact forces to those above pushed bodies."""
-    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    touching = touching_of(hybrid)
     n = hybrid.n_paths
     for k in range(touching.scene.n):
         touch = touching.scene.touches[k]
         for side in range(2):
             shape = touch.shape if side == 0 else touch.other
-            body = touching.homes[shape].body if touch.kind == CONTACT and touch.lam.x > 0.0 else -1
-            i = tree.leaf_of[body] if body >= 0 else -1
-            while i >= 0 and not hybrid.on_path[i]:
-                hybrid.on_path[i] = 1
-                hybrid.paths[n] = i
-                n += 1
-                i = tree.up[i]
+            n = add_path(hybrid, n, touching.homes[shape].body if touch.kind == CONTACT and touch.lam.x > 0.0 else -1)
+    for k in range(touching.n_loads):
+        n = add_path(hybrid, n, loaded_body(touching, touching.resting[k]))
     if n > hybrid.n_paths:
         sort(hybrid.paths, n)
     hybrid.n_paths = n
 
 
 @helper
+def force_at_touch(touch, scale):
+    """The force on the first shape of a touch, `lam` times `scale`."""
+    lam = touch.lam * scale
+    return touch.n * lam.x + touch.t * lam.y + touch.s * lam.z
+
+
+@helper
+def load_of(touching, touch, body):
+    """The force with which a sleeping character loads a body."""
+    return force_at_touch(touch, 1.0 if touching.homes[touch.shape].body == body else -1.0)
+
+
+@helper
+def add_force(hybrid, body, point, force):
+    """Adds a force at a point of a body, whose LEAF is placed, to those of contacts."""
+    R, r = world_pose(hybrid, hybrid.body.tree.leaf_of[body])
+    outer = hybrid.outer[hybrid.n_outer]
+    outer.body, outer.f = body, Force(cross(point - r, force) @ R, force @ R)
+    hybrid.n_outer += 1
+
+
+@helper
 def collect_forces(hybrid):
     """The forces of contacts on bodies; their impulses are those of a step."""
-    tree, touching, n = hybrid.body.tree, touching_of(hybrid), 0
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    hybrid.n_outer = 0
     for k in range(touching.scene.n):
         touch = touching.scene.touches[k]
         if touch.kind != CONTACT or not touch.lam.x > 0.0:
             continue
-        lam = touch.lam * (1.0 / hybrid.dt)
-        force = touch.n * lam.x + touch.t * lam.y + touch.s * lam.z
+        force = force_at_touch(touch, 1.0 / hybrid.dt)
         for side in range(2):
             b = touching.homes[touch.shape if side == 0 else touch.other].body
             if b >= 0:
-                R, r = world_pose(hybrid, tree.leaf_of[b])
-                f = force if side == 0 else force * -1.0
-                outer = hybrid.outer[n]
-                outer.body, outer.f = b, Force(cross(touch.point - r, f) @ R, f @ R)
-                n += 1
-    hybrid.n_outer = n
+                add_force(hybrid, b, touch.point, force if side == 0 else force * -1.0)
+    if touching.n_loads > 0:
+        place_region(hybrid)
+    for k in range(touching.n_loads):
+        touch = touching.resting[k]
+        b = loaded_body(touching, touch)
+        place_path(hybrid, tree.leaf_of[b])
+        add_force(hybrid, b, touch.point, load_of(touching, touch, b))
 
 
 @helper
@@ -139,6 +173,22 @@ def find_transient(hybrid, h):
 
 
 @helper
+def load_transient(hybrid):
+    """The forces of sleeping characters on the transient hybrid body, after attach_touches: on reduced bodies, in the
+    axes of the world."""
+    touching, n = touching_of(hybrid), 0
+    for k in range(touching.n_loads):
+        touch = touching.resting[k]
+        body = loaded_body(touching, touch)
+        b = row_of(hybrid, touch.shape if touching.homes[touch.shape].body == body else touch.other)
+        if b >= 0:
+            force, outer = load_of(touching, touch, body), hybrid.outer[n]
+            outer.body, outer.f = b, Force(cross(touch.point - touching.scene.bodies[b].P, force), force)
+            n += 1
+    hybrid.n_outer = n
+
+
+@helper
 def predict_end(hybrid, h):
     """Predicts the velocities of the transient hybrid body at the end of a step of length h, in `end`. Returns the
     outcome."""
@@ -151,8 +201,9 @@ def predict_end(hybrid, h):
         return MORE_TOUCHES
     recall(scene, h)
     touching.tolerance, touching.before = max(tolerance, ROUGH), 0.0
+    load_transient(hybrid)
     status = solve_part(hybrid, h, True, False)
-    touching.tolerance = tolerance
+    touching.tolerance, hybrid.n_outer = tolerance, 0
     return status
 
 

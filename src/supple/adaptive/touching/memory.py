@@ -262,7 +262,8 @@ class Touching(Struct):
     patience = Number()  # ... and may sleep after so many seconds of that
     n_resting = Integer()
     resting_room = Integer()
-    resting = Table(Touch)  # the contacts of sleeping characters; lam is a force
+    resting = Table(Touch)  # the contacts of sleeping characters; lam is a force ...
+    n_loads = Integer()  # ... the first are with bodies that belong to no character but may move
 
 
 touching_at = Touching.at

@@ -67,7 +67,7 @@ class TouchesOfHybrid(Pointing):
         self._tables.bodies = reduced["bodies"]
         memory.touching, memory.has_touches = self.struct, 1
         memory.body_volumes = boxes_of_bodies(self.model, self._homes, self.room.scene.shapes)
-        memory.outer = OuterForce.zeros(2 * self.room.scene.capacity)
+        self._make_room_for_forces(memory)
         self.for_paths(memory.paths[: memory.n_paths], memory)  # a copy has them already
         if not len(memory.volumes):
             memory.volumes = Volume.zeros(self.assembly.n_nodes)
@@ -191,6 +191,10 @@ class TouchesOfHybrid(Pointing):
         known[: scene.n_known] = scene.known[: scene.n_known]
         scene.known = known
 
+    def _make_room_for_forces(self, memory: Held) -> None:
+        """Allocates memory for forces at an update: two for each touch, and one for each of sleeping characters."""
+        memory.outer = OuterForce.zeros(2 * self.room.scene.capacity + self.struct.resting_room)
+
     def make_room(self, touches: int) -> None:
         """Allocates memory for so many touches; known forces are kept."""
         scene = self.room.scene
@@ -205,7 +209,7 @@ class TouchesOfHybrid(Pointing):
         scene = self.room.scene
         if ended == ROOM_FOR_TOUCHES:
             self.make_room(max(2 * HEADROOM * scene.n, scene.capacity))
-            memory.outer = OuterForce.zeros(2 * scene.capacity)
+            self._make_room_for_forces(memory)
         elif ended == ROOM_FOR_ENTRIES:
             if not make_deep_room(self.room.deep, self.model.nv):
                 self.room.make_room_for_entries(2 * scene.n_entries)
@@ -278,7 +282,8 @@ class TouchesOfHybrid(Pointing):
         s = self.struct
         self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, RESTLESS
         memory.asleep[:], self._paces["last"] = 0, 0.0
-        s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
+        s.n_asleep = s.n_resting = s.n_loads = 0
+        self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.choosing = 0.0, 0
         s.largest = s.risen = 0.0
 
@@ -311,16 +316,22 @@ class TouchesOfHybrid(Pointing):
         for name, field in SAVED_NUMBERS.items():
             setattr(s, field, saved[PREFIX + name])
         self._reported = max(self._reported, int(s.relaxed))
-        self.resting = np.ascontiguousarray(resting).view(Touch.dtype)[:, 0].copy()
+        self._restore_resting(np.ascontiguousarray(resting).view(Touch.dtype)[:, 0])
         scene.known, scene.n_known = Known.zeros(len(known)), len(known)
         scene.known["key"], scene.known["lam"] = known[:, 0].astype(np.int64), known[:, 1:]
         exerted = saved[PREFIX + "exerted"]
         scene.n = scene.n_exerted = 0
         self.make_room(max(scene.capacity, len(exerted)))
         if memory is not None:
-            memory.outer = OuterForce.zeros(2 * scene.capacity)
+            self._make_room_for_forces(memory)
         scene.n_exerted = len(exerted)
         from_columns(self.room.exerted, exerted)
+
+    def _restore_resting(self, resting: NDArray[np.void]) -> None:
+        """Restores the contacts of sleeping characters: those that load other bodies come first."""
+        bodies = self._homes["body"][np.stack([resting["shape"], resting["other"]])]
+        loads = ((bodies >= 0) & (self.struct.root_of[bodies] < 0)).any(axis=0)
+        self.resting, self.struct.n_loads = resting[np.argsort(~loads, kind="stable")], int(loads.sum())
 
     # --- results --------------------------------------------------------------------------------------------------
 

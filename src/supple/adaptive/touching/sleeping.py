@@ -136,14 +136,29 @@ def is_at_rest(touching, touch):
 
 
 @helper
+def loaded_body(touching, touch):
+    """The body that a sleeping character touches and that belongs to none, as the links of a robot fixed to the world.
+    -1: none."""
+    a, b = touching.homes[touch.shape].body, touching.homes[touch.other].body
+    return a if a >= 0 and touching.root_of[a] < 0 else b if b >= 0 and touching.root_of[b] < 0 else -1
+
+
+@helper
 def keep_touches(touching, h):
-    """Keeps the touches of characters that have just fallen asleep, with their forces. h: the time of the impulses."""
+    """Keeps the touches of characters that have just fallen asleep, with their forces; those that load other bodies
+    come first. h: the time of the impulses."""
     scene = touching.scene
     for k in range(scene.n):
         touch = scene.touches[k]
         one = character(touching, touch.shape) >= 0 or character(touching, touch.other) >= 0
         if one and touch.lam.x > 0.0 and is_at_rest(touching, touch):
-            copy_touch(touching.resting[touching.n_resting], touch, touch.lam * (1.0 / h))
+            at = touching.n_resting
+            if loaded_body(touching, touch) >= 0:
+                other = touching.resting[touching.n_loads]
+                copy_touch(touching.resting[at], other, other.lam)
+                at = touching.n_loads
+                touching.n_loads += 1
+            copy_touch(touching.resting[at], touch, touch.lam * (1.0 / h))
             touching.n_resting += 1
 
 
@@ -156,17 +171,18 @@ def copy_touch(to, touch, force):
 @helper
 def drop_touches(touching):
     """Drops the touches of characters that have just been woken; their forces are a warm start."""
-    n, scene = 0, touching.scene
+    n, loads, scene = 0, 0, touching.scene
     for k in range(touching.n_resting):
         touch = touching.resting[k]
         if is_at_rest(touching, touch):
             copy_touch(touching.resting[n], touch, touch.lam)
             n += 1
+            loads += 1 if k < touching.n_loads else 0
         else:
             known = scene.known[scene.n_known]
             known.key, known.lam = touch.key, touch.lam
             scene.n_known += 1
-    touching.n_resting = n
+    touching.n_resting, touching.n_loads = n, loads
 
 
 @helper

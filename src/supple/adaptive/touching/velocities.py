@@ -43,6 +43,10 @@ def bias_forces(hybrid, m, x, v, first, last):
             row.now, row.V, row.given, row.drag = V, V, given, drag
         work.bodies[b].p = f
     pull_ends(hybrid, work.bodies, 1.0)
+    for k in range(hybrid.n_outer):  # only where joints are chosen
+        outer = hybrid.outer[k]
+        if first <= outer.body < last:
+            work.bodies[outer.body].p = work.bodies[outer.body].p - outer.f
 
 
 @kernel(types.float64(HybridBody.type, types.float64), "hybrid body without touches", effort=2, nogil=True)
