@@ -81,6 +81,7 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("simplest_walker", "slope"): 0.009, ("simplest_walker", "length"): 1.0, ("compass", "slope"): 0.05,
     ("walker_by_contact", "slope"): 0.05,
     ("molecule", "forces"): 1, ("from_parents", "parent"): [-1, 0, 0, 1], ("State", "active_joints"): None,
+    ("State", "sleeping"): None,
     ("Clip", "times"): np.arange(4.0), ("Clip", "feet"): (), ("citation", "papers"): "sf", ("gait", "most"): 20,
     ("place", "name"): "link1", ("moving_place", "name"): 1, ("Controller", "most"): 1.0, ("control", "most"): 1.0,
     ("joint_law", "rows"): np.array([[0, 0, 1, 0, 1, 0, np.inf, -np.inf, np.inf, 0, 0.0]]),
