@@ -117,6 +117,24 @@ def test_whoever_falls_asleep_when_another_wakes_keeps_its_forces() -> None:
     np.testing.assert_allclose(carried, 1.001 * G + (np.arange(many) == one), rtol=1e-3)
 
 
+def test_equal_boxes_that_fall_asleep_on_each_other_carry_what_is_above() -> None:
+    """However their faces lie: where these are equal, touches may be those of the one or of the other box."""
+    n, model = 3, boxes(3)
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        q = at(model, *((*0.02 * rng.normal(size=2), 0.1 + 0.2 * k) for k in range(n)))
+        for i in model.q_index[model.parent < 0]:
+            half = 0.15 * rng.normal() * (seed % 2)
+            q[i + 3 : i + 7] = 0.0, 0.0, np.sin(half), np.cos(half)
+        body = AdaptiveDynamics(model, q, active=0, contacts=FLOOR)
+        body.run(0.8, dt=2e-3)
+        assert len(body.sleeping) == n
+        rows = body.touches
+        one, other = rows[:, :2].astype(int).T
+        carried = np.bincount(one, rows[:, 11], n + 1)[:n] - np.bincount(other, rows[:, 11], n + 1)[:n]
+        np.testing.assert_allclose(carried, 1.001 * G, rtol=1e-3)
+
+
 def test_a_sleeper_falls_when_its_support_goes() -> None:
     model = boxes(2)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (0, 0, 0.3)), active=0, contacts=FLOOR)
@@ -360,6 +378,20 @@ def test_what_is_refused_leaves_no_trace() -> None:
         x.run(0.3, dt=2e-3)
     np.testing.assert_array_equal(body.q, twin.q)
     np.testing.assert_array_equal(body.touches, twin.touches)
+
+
+@pytest.mark.parametrize("missing", ["exerted", "last_step"])
+def test_saved_states_of_earlier_versions_have_no_forces_to_fall_asleep_with(missing: str) -> None:
+    model = boxes(1)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=FLOOR, update_every=1000)
+    body.run(0.5, dt=2e-3)
+    assert body.sleeping.size == 0  # still for long enough, but asleep only at the next update
+    body.restore({name: x for name, x in body.save().items() if name != PREFIX + missing})
+    for _ in range(200):
+        body.update()
+        body.step(2e-3)
+        np.testing.assert_allclose(weight(body), 1.001 * G, rtol=1e-3)
+    assert body.sleeping.size == 1
 
 
 @pytest.mark.parametrize("seed", [5, 6, 10, 14, 18, 20, 23])

@@ -209,7 +209,8 @@ class Touching(Struct):
     sweeps = Integer()  # of a step, as the next two
     parts = Integer()
     bounces = Integer()
-    last = Number()  # the length of the last step
+    last = Number()  # the length of the last step, or of the current one ...
+    previous = Number()  # ... and of the one before that
     taken = Number()  # the length of its last part
     left = Number()  # the time that is left of the current step
     longest = Number()  # the next part is no longer than this

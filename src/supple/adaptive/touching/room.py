@@ -177,13 +177,14 @@ class TouchesOfHybrid(Pointing):
             self.mark_asleep(memory, settings)
 
     def _make_room_with_touches(self) -> None:
-        """Allocates what depends on the memory for touches: that for candidate pairs, for touches of sleeping
-        characters, which may be as many, and for known forces, which may be those of both when characters wake."""
+        """Allocates what depends on the memory for touches: that for candidate pairs, for touches of characters that
+        fall asleep, which may be all of a step, and for known forces, which may be those of both when characters
+        wake."""
         n, s, capacity, scene = self.struct.n_resting, self.struct, self.room.scene.capacity, self.room.scene
         s.pairs, s.scratch = np.zeros((2, PAIRS * capacity), dtype=np.int64)
         s.list = ListedPair.zeros(PAIRS * capacity)
         s.pair_room, s.listed = PAIRS * capacity, 0
-        more = Touch.zeros(n + capacity)
+        more = Touch.zeros(n + max(capacity, scene.n_exerted))
         more[:n] = self.resting[:n]
         self.resting = s.resting = more
         s.resting_room = len(more)

@@ -27,7 +27,7 @@ LATER = ("exerted", "momenta", "gained", "last_step", "largest", "risen")  #: na
 SAVED = ("asleep", "quiet", "momenta", "known", "resting", "exerted", *SAVED_NUMBERS)
 #: Fields of Exerted that are saved, as columns, and how many columns each has.
 COLUMNS = {
-    "shape": 1, "other": 1, "kind": 1, "dof": 1, "gap": 1, "point": 3, "n": 3, "impulse": 3, "slip": 3,
+    "shape": 1, "other": 1, "kind": 1, "dof": 1, "gap": 1, "point": 3, "n": 3, "impulse": 3, "slip": 3, "key": 1,
 }  # fmt: skip
 
 
@@ -58,6 +58,7 @@ def check_saved(saved: Any, like: Saved, n_shapes: int, nv: int) -> Saved:
     given.setdefault(PREFIX + "momenta", np.zeros_like(like[PREFIX + "momenta"]))
     for name in LATER[2:]:
         given.setdefault(PREFIX + name, np.array(0.0))
+    given[PREFIX + "exerted"] = _with_keys(given[PREFIX + "exerted"])
     _check_shapes(given, like)
     numbers = (given[PREFIX + x] for x in ("quiet", "momenta", "known", "exerted", *SAVED_NUMBERS))
     if not all(np.isfinite(x).all() for x in numbers):
@@ -65,7 +66,16 @@ def check_saved(saved: Any, like: Saved, n_shapes: int, nv: int) -> Saved:
     if not all(given[PREFIX + x] >= 0 for x in SAVED_NUMBERS):
         raise StateError("the saved state of contacts has negative counts, times or energies")
     _check_indices(given[PREFIX + "resting"], given[PREFIX + "exerted"], n_shapes, nv)
+    if PREFIX + "exerted" not in saved or given[PREFIX + "last_step"] == 0.0:
+        # Whoever fell asleep in the next step would keep the forces of the last one, which are not there.
+        given[PREFIX + "quiet"] = np.minimum(given[PREFIX + "quiet"], 0.0)
     return given
+
+
+def _with_keys(exerted: NDArray[Any]) -> NDArray[Any]:
+    """Impulses of a step with their keys, which earlier versions did not save."""
+    lacks = exerted.ndim == 2 and exerted.shape[1] == sum(COLUMNS.values()) - COLUMNS["key"]
+    return np.pad(exerted, ((0, 0), (0, 1))) if lacks else exerted
 
 
 def _check_shapes(given: Saved, like: Saved) -> None:

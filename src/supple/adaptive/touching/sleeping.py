@@ -17,10 +17,10 @@ from supple.adaptive.memory import CURRENT, PASSES, PINNED, HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching.memory import touching_of
 from supple.assembly.tree import LIGHT
-from supple.contact.geometry.points import norm
+from supple.contact.geometry.points import across, norm
 from supple.contact.islands import set_of
 from supple.contact.memory import CONTACT
-from supple.spatial.algebra import Vec3, cross
+from supple.spatial.algebra import Vec3, cross, dot
 from supple.spatial.compiler import helper, kernel
 
 RESTLESS = -1.0  #: in place of the time that a character has been still: it moves, or a force on it has changed
@@ -124,7 +124,7 @@ def find_sleepers(hybrid):
             fall_asleep(hybrid, c)
             found += 1
     if found > 0:
-        keep_touches(touching, hybrid.dt)
+        keep_touches(touching)
     return found
 
 
@@ -144,28 +144,37 @@ def loaded_body(touching, touch):
 
 
 @helper
-def keep_touches(touching, h):
-    """Keeps the touches of characters that have just fallen asleep, with their forces; those that load other bodies
-    come first. h: the time of the impulses."""
+def keep_touches(touching):
+    """Keeps the touches of characters that have just fallen asleep, with their forces, as they were in the last step;
+    those that load other bodies come first. Where faces of shapes are equal, touches at the beginning of a step may
+    have other keys than those of the step before: their forces would not be known."""
     scene = touching.scene
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.n_exerted):
+        touch = scene.exerted[k]
         one = character(touching, touch.shape) >= 0 or character(touching, touch.other) >= 0
-        if one and touch.lam.x > 0.0 and is_at_rest(touching, touch):
+        if one and is_at_rest(touching, touch):
             at = touching.n_resting
             if loaded_body(touching, touch) >= 0:
-                other = touching.resting[touching.n_loads]
-                copy_touch(touching.resting[at], other, other.lam)
+                copy_touch(touching.resting[at], touching.resting[touching.n_loads])
                 at = touching.n_loads
                 touching.n_loads += 1
-            copy_touch(touching.resting[at], touch, touch.lam * (1.0 / h))
+            begin_rest(touching.resting[at], touch, 1.0 / touching.previous)
             touching.n_resting += 1
 
 
 @helper
-def copy_touch(to, touch, force):
+def begin_rest(to, touch, rate):
+    """A touch with the force by which it acted in the last step. rate: one over its length."""
     to.kind, to.key, to.shape, to.other = touch.kind, touch.key, touch.shape, touch.other
-    to.point, to.n, to.t, to.s, to.gap, to.lam = touch.point, touch.n, touch.t, touch.s, touch.gap, force
+    to.point, to.n, to.gap = touch.point, touch.n, touch.gap
+    to.t, to.s = across(touch.n)
+    to.lam = Vec3(dot(touch.impulse, to.n), dot(touch.impulse, to.t), dot(touch.impulse, to.s)) * rate
+
+
+@helper
+def copy_touch(to, touch):
+    to.kind, to.key, to.shape, to.other = touch.kind, touch.key, touch.shape, touch.other
+    to.point, to.n, to.t, to.s, to.gap, to.lam = touch.point, touch.n, touch.t, touch.s, touch.gap, touch.lam
 
 
 @helper
@@ -175,7 +184,7 @@ def drop_touches(touching):
     for k in range(touching.n_resting):
         touch = touching.resting[k]
         if is_at_rest(touching, touch):
-            copy_touch(touching.resting[n], touch, touch.lam)
+            copy_touch(touching.resting[n], touch)
             n += 1
             loads += 1 if k < touching.n_loads else 0
         else:

@@ -53,7 +53,7 @@ def find_and_wake(hybrid, h):
     scene, woken = touching.scene, 1
     while woken > 0:
         find_here(hybrid, CURRENT, h)
-        if HEADROOM * scene.n > scene.capacity or touching.n_resting + scene.n > touching.resting_room:
+        if HEADROOM * scene.n > scene.capacity or touching.n_resting + scene.n_exerted > touching.resting_room:
             return MORE_TOUCHES
         woken = wake_touched(hybrid)
         if woken > 0:
@@ -100,11 +100,10 @@ def begin_step(hybrid, h):
     touching = touching_of(hybrid)
     scene, choose = touching.scene, False
     if not touching.choosing:
-        begin_exerting(scene)
         if find_and_wake(hybrid, h) != DONE:
             return MORE_TOUCHES
         watch_motion(hybrid, touching.last)
-        touching.last = h
+        touching.previous, touching.last = touching.last, h
         reset_statistics(hybrid, h)
         choose = hybrid.due <= 0 and not hybrid.ways & FIXED
         if is_flight(hybrid):
@@ -122,6 +121,7 @@ def begin_step(hybrid, h):
         hybrid.updates += 1
         hybrid.due = hybrid.every
         find_here(hybrid, CURRENT, h)
+    begin_exerting(scene)  # those who fell asleep have kept the impulses of the last step
     if is_flight(hybrid):
         return FLIGHT
     begin_parts(hybrid, h)

@@ -19,7 +19,8 @@ from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Value
 from supple.spatial.structs import Several, Struct
 
-FACE_FIRST = 1e-4  #: an edge's axis must be better than a face's by this share of the smallest half edge
+FACE_FIRST = 1e-4  #: an edge's axis must be better than a face's by this share of the smallest half edge ...
+A_FIRST = 1e-6  #: ... and a face of the second box than those of the first: touches of parallel faces keep their keys
 ON_THE_EDGE = 1e-9  #: relative to sizes
 PARALLEL = 1e-6  #: edges whose product is shorter than this have none
 SIDE_BY_SIDE = 1e-3  #: and its square, of those that touch along a line
@@ -66,12 +67,12 @@ def thinnest(A, B):
 @helper
 def best_axis(A, B):
     """The normal, how far apart they are along it, and which it is: 0 to 2 faces of A, 3 to 5 of B, from 6 edges."""
-    best, which, normal = -1e300, 0, Vec3(0.0, 0.0, 1.0)
+    best, which, normal, size = -1e300, 0, Vec3(0.0, 0.0, 1.0), thinnest(A, B)
     for k in range(6):
         gap, n = separation(A, B, box_axis(A.X, k) if k < 3 else box_axis(B.X, k - 3))
-        if gap > best:
+        if gap > best + (A_FIRST * size if k >= 3 else 0.0):
             best, which, normal = gap, k, n
-    ahead = FACE_FIRST * thinnest(A, B)
+    ahead = FACE_FIRST * size
     for k in range(9):
         e = cross(box_axis(A.X, k // 3), box_axis(B.X, k % 3))
         length = norm(e)
