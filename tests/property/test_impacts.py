@@ -15,6 +15,7 @@ import supple
 from drawn import SETTINGS, near
 from linkages import allowed_velocity, random_linkage
 from oracle import MOVING, random_model
+from supple.contact.shape_tables import ROUGHEST
 from supple.exact.closure import closure
 
 ALLOWED = {"ball": [3, 4, 5], "free": [0, 1, 2, 3, 4, 5]}  #: entries of a free joint's v that the joint has, too
@@ -151,9 +152,15 @@ def test_a_sphere_that_bounces_obliquely(friction, e):
 
 
 @SETTINGS
-@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([0.0, 0.3, 2.0]), st.sampled_from([0.0, 0.4, 1.0]))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.3, 2.0, 1e12, 1e300]),
+    st.sampled_from([0.0, 0.4, 1.0]),
+)
 def test_the_law_of_a_blow_holds_on_random_trees(seed, n, friction, e):
-    """The impulse is that of the momentum; it pushes within its cone and against the slip; energy is never gained."""
+    """The impulse is that of the momentum; it pushes within its cone and against the slip; energy is never gained.
+    Equations of the flattest cones could not be solved."""
     rng = np.random.default_rng(seed)
     model = random_model(rng, n, ("revolute", "prismatic", "ball"), world=0.0, extras=False)
     q, v = model.random(rng), rng.standard_normal(model.nv)
@@ -169,7 +176,7 @@ def test_the_law_of_a_blow_holds_on_random_trees(seed, n, friction, e):
     normal *= -np.sign(normal @ u)
     how = dict(body=body, point=point, joint="free", friction=friction, restitution=e)
     hit = supple.impact(model, q, v, normal=normal, **how)
-    after = at_point(hit.v)
+    after, friction = at_point(hit.v), min(friction, ROUGHEST)
     push, slip = hit.impulse @ normal, after - (after @ normal) * normal
     across, size = hit.impulse - push * normal, np.linalg.norm(hit.impulse)
     assert push > 0 and np.linalg.norm(across) <= friction * push + 1e-7 * size
@@ -182,6 +189,16 @@ def test_the_law_of_a_blow_holds_on_random_trees(seed, n, friction, e):
         near(after @ normal, -e * (u @ normal), 1e-7)
     with pytest.raises(supple.SimulationError, match="leaves the ground"):
         supple.impact(model, q, v, normal=-normal, **how)
+
+
+@pytest.mark.parametrize("length", [1e-300, 1e300])
+def test_a_normal_may_have_any_length(length):
+    model, v = ball(), [0, 0, -1.0, 0, 0, 0]
+    how = dict(body="ball", point=(0, 0, 0), joint="free", friction=0.5)
+    hit = supple.impact(model, model.neutral(), v, normal=(0, 0, length), **how)
+    near(hit.impulse, [0, 0, 2.0], 1e-12)
+    with pytest.raises(supple.StateError, match="no direction"):
+        supple.impact(model, model.neutral(), v, normal=(0, 0, 0), **how)
 
 
 def test_what_a_blow_needs():

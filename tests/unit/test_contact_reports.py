@@ -1,5 +1,6 @@
 """What a run with contact reports where its steps are divided by events, by pushes that start or stop, or by its end,
-also if it is resumed there; and that runs do not depend on how much memory there was."""
+also if it is resumed there, and where events change the model; and that runs do not depend on how much memory there
+was."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from supple import (
     Simulation,
     SimulationError,
     SpringBetween,
+    State,
     load_run,
     simulate,
 )
@@ -120,6 +122,69 @@ def test_a_limit_that_is_reached_later_in_a_step_has_no_force_at_an_event() -> N
     at = int(np.flatnonzero(run.times == run.events[0].time)[0])
     assert run.passive is not None and run.passive[at] == pytest.approx(0.0, abs=1e-12)
     assert run.passive[-1] == pytest.approx(2.0 * G)
+
+
+@pytest.mark.parametrize("joint", ["free", "revolute"])
+def test_limits_keep_their_forces_where_an_event_changes_the_root(joint: str) -> None:
+    """Two links on a base lean against their limits; then another body is the root. The order of joints changes, and
+    with a revolute joint also the number of velocities."""
+    b, link = ModelBuilder("leans"), {"mass": 1.0, "inertia": [0.01] * 3, "com": (0, 0, 0.1)}
+    b.add_body("base", joint="free", mass=3.0, inertia=[0.03] * 3)
+    b.add_shape("base", "box", (0.3, 0.3, 0.1))
+    b.add_body("lower", "base", axis=(0, 1, 0), position=(0, 0, 0.1), lower=-0.1, upper=0.2, **link)
+    b.add_body("upper", "lower", axis=(1, 0, 0), position=(0, 0, 0.2), lower=-0.1, upper=0.3, **link)
+    model = b.build()
+    q = model.neutral()
+    q[2], q[-2:] = 0.05, (0.2, 0.3)
+    body = "upper" if joint == "free" else "base"
+
+    def then(s: State) -> State:
+        new = supple.reroot(s.model, s.q, 0.0 * s.v, body=body, joint=joint)
+        return State(s.time, new.q, new.v, new.model)
+
+    again = Event("again", lambda s: s.time - 0.101, then=then)
+    run = simulate(
+        model, q, duration=0.2, dt=2e-3, contacts=Contacts(ground=0.0), events=[again], joint_wrenches=True,
+        joint_forces=True,
+    )  # fmt: skip
+    before, after = run.segments
+    for segment, i in ((before, -1), (after, 0), (after, 1)):
+        passive, held = segment.joint_forces[i][1], before.joint_forces[-1][1]
+        for name in ("lower_joint", "upper_joint"):
+            force = passive[segment.model.joints[name].v]
+            assert force == pytest.approx(held[model.joints[name].v], rel=1e-3) and abs(force) > 0.1
+        assert np.count_nonzero(passive) == 2
+    assert after.joint_wrenches[0] == pytest.approx(after.joint_wrenches[1], abs=1e-2)
+
+
+def crates(*names: str) -> tuple[Model, np.ndarray]:
+    """Crates on the floor, by name."""
+    b = ModelBuilder("crates")
+    for name in names:
+        b.add_body(name, joint="free", mass=1.0, inertia=[0.02] * 3)
+        b.add_shape(name, "box", (0.2, 0.2, 0.1), name=f"box {name}")
+    model = b.build()
+    q = model.neutral()
+    q.reshape(-1, 7)[:, 0], q.reshape(-1, 7)[:, 2] = 2.0 * np.arange(len(names)), 0.05
+    return model, q
+
+
+@pytest.mark.parametrize("later", ["a", "ba", "abc", "cb"])
+def test_contacts_are_of_the_shapes_that_there_are_where_an_event_changes_them(later: str, tmp_path: Path) -> None:
+    (model, q), (other, new), path = crates("a", "b"), crates(*later), tmp_path / "run.h5"
+    swap = Event("swap", lambda s: s.time - 0.0101, then=lambda s: State(s.time, new, np.zeros(other.nv), other))
+    how: Any = {"dt": 2e-3, "contacts": Contacts(ground=0.0), "events": [swap], "joint_wrenches": True}
+    for end in (0.008, 0.015, 0.02):
+        simulate(model, q, duration=end, record=path, resume=path.exists(), **how)
+    for run in (simulate(model, q, duration=0.02, **how), load_run(path)):
+        first = len(run.segments[0])
+        for i in range(1, len(run)):
+            there = "ab" if i < first else later if i > first else sorted({*"ab"} & {*later})
+            found = {(c.shape, c.body, c.other, c.other_body) for c in run.contacts(i)}
+            assert found == {(f"box {name}", name, "ground", None) for name in there}, i
+            for name in there:
+                weight = sum(c.force[2] for c in run.contacts(i) if c.body == name)
+                assert weight == pytest.approx(G, rel=1e-3)
 
 
 def spins() -> tuple[Model, np.ndarray, np.ndarray]:

@@ -103,6 +103,10 @@ class Recorder:
         """For a recording that is continued: its models by index, and how it is run from now on."""
         for number, model in models.items():
             self._models.remember(model, number)
+        self.say(about)
+
+    def say(self, about: dict[str, Any]) -> None:
+        """More, or otherwise, about the run."""
         self._about |= about
         self._say_about()
 

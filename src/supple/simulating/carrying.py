@@ -92,7 +92,12 @@ class Carrying:
         if len(gone):
             advice = f"let tau be zero there, or make it {FUNCTION}"
             raise self._is_gone(int(gone[0]), "tau has a force at", advice)
-        dof = np.flatnonzero((tau != 0.0) & ~self._turns[self.first.dof_body])
+        return self.kept(tau)
+
+    def kept(self, tau: Floats) -> Floats:
+        """(nv,) the joint forces at joints that are still there, except those that rotate."""
+        there = (self._stays | self._reversed) & ~self._turns
+        dof = np.flatnonzero((tau != 0.0) & there[self.first.dof_body])
         joint = self.first.dof_body[dof]
         place = dof - self.first.v_index[joint]
         swaps = self._reversed[joint] & np.array(SWAPS)[self.first.joint_type[joint]]

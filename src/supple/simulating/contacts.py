@@ -16,6 +16,9 @@ from supple.model.model import Model, listed
 from supple.model.shapes import Shape
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NOWHERE = -1  #: the number of a shape that there is no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,15 @@ def world_last(rows: Floats, fixed: NDArray[np.bool_]) -> Floats:
     out[swapped, :2] = rows[swapped, 1::-1]
     out[swapped, 6:] *= -1.0  # normal, force and slip
     return out
+
+
+def renumbered(rows: Floats, place: Ints) -> Floats:
+    """Rows whose shapes are numbered otherwise, without those of shapes that are NOWHERE. place: the new number of each
+    shape."""
+    out = rows.copy()
+    out[:, :2] = place[rows[:, :2].astype(np.int64)]
+    there: NDArray[np.bool_] = (out[:, :2] != NOWHERE).all(axis=1)
+    return out[there]
 
 
 def contacts_from(rows: Floats, names: Sequence[str], model: Model) -> list[Contact]:

@@ -250,7 +250,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             if found.crossings:
                 with Keeping(cursor.state):
                     after = watch.happen(found, cursor.state)
-                    model = after.state.model
+                    model, before = after.state.model, f
                     f = f if model is f.model else renew(model)
                 steady, switches = Steadiness(model, grid.dt), Switches(f.forces.times, grid.dt)
                 rows.happened += after.happened
@@ -260,7 +260,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 if after.changed:
                     full, rows = rows, Gathered(model, touching)
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
-                    rows.add(until, cursor.q, cursor.v, *contacts)
+                    rows.add(until, cursor.q, cursor.v, *(f.contacts_of(before, *contacts) if contacts else ()))
                     yield full.piece(ends_segment=True)
             held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
             if rows.times and not taken and (cursor.watched or (rows.enough and not held)):

@@ -26,7 +26,8 @@ from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
-from supple.simulating.contacts import touch_wrenches
+from supple.simulating.carrying import Carrying
+from supple.simulating.contacts import NOWHERE, renumbered, touch_wrenches
 from supple.simulating.forces import Forces, each_state
 from supple.simulating.functions import Force
 from supple.simulating.state import State
@@ -186,6 +187,15 @@ class Dynamics(Pointing):
             if wrenches is not None:  # without gravity, at rest, joints have to hold nothing else
                 out[i, 2] = -inverse_dynamics(self._weightless, q[i], wrenches=wrenches)
         return out
+
+    def contacts_of(self, other: Dynamics, touches: Floats, limits: Floats) -> tuple[Floats, Floats]:
+        """Rows of touches, and forces of joint limits, of a step with another model: those of shapes and joints that
+        this one has, too."""
+        if other.model is self.model:
+            return touches, limits
+        number = {x.name: i for i, x in enumerate(self.room.shapes)}
+        place = np.array([number.get(x.name, NOWHERE) for x in other.room.shapes], dtype=np.int64)
+        return renumbered(touches, place), Carrying(other.model, self.model).kept(limits)
 
     def _with_touches(self, q: Floats, wrenches: Floats | None, touches: Floats | None) -> Floats | None:
         """Wrenches on bodies, with those of touches added."""

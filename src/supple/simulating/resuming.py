@@ -65,11 +65,11 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
         last = run.model if end.model is first.model else end.model
         models = {first.number: run.model, end.number: last}
         run.events[:] = [Happened(name, time) for time, name in r.events]
-        kept, generation = float(end.times[-1]), r.generation
+        kept, generation, shapes = float(end.times[-1]), r.generation, r.about.get("shapes")
     try:
         cursor = _cursor(run, last, state, arrays)
         cursor.kept = kept
-        run.resume(cursor, arrays, _checked_guard(state.get("guard")))
+        run.resume(cursor, arrays, _checked_guard(state.get("guard")), _checked_shapes(run, shapes))
     except _Unfit as e:
         raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
     except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # by a stepper's own arrays
@@ -137,6 +137,16 @@ def _checked_guard(guard: Any) -> dict[str, float] | None:
     if not isinstance(guard, dict) or guard.keys() != EnergyGuard.names or not all(map(is_number, guard.values())):
         raise _Unfit("what guards its energy is none")
     return guard
+
+
+def _checked_shapes(run: Simulation, names: Any) -> list[str] | None:
+    """The shapes that the rows of contacts count, which begin with those of the first model."""
+    first = run.shape_names
+    if first is not None and not (
+        isinstance(names, list) and names[: len(first)] == first and all(isinstance(name, str) for name in names)
+    ):
+        raise _Unfit("the shapes that it names are not those of this run")
+    return None if first is None else names
 
 
 def _checked_faults(faults: Any) -> ContactFaults:

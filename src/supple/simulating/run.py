@@ -175,7 +175,7 @@ class InFile:
             stands = {} if run.ground is None else {"ground": described(run.ground)}
             said = described(run.settings) | stands | about
             self._recorder = Recorder(path, said, overwrite or resume, given=given(run))
-        self._wrote = run.cursor.step > 0
+        self._wrote, self._shapes = run.cursor.step > 0, run.shape_names
 
     def add(self, sample: Sample) -> None:
         p, at_rest = sample.piece, self._run.stepper is not None and not hasattr(self._run.stepper, "v")
@@ -185,6 +185,9 @@ class InFile:
             touches=p.touches,
             rods=self._run.rods if p.model is self._run.model else None,
         )  # fmt: skip
+        if self._run.shape_names != self._shapes:
+            self._shapes = self._run.shape_names
+            self._recorder.say({"shapes": self._shapes})
         for event in self._run.events[self._events :]:
             self._recorder.event(event.time, event.name)
         self._events = len(self._run.events)

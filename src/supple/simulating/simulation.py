@@ -26,7 +26,7 @@ from supple.integrating.closing import closed_at_first
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
-from supple.simulating.contacts import world_last
+from supple.simulating.contacts import renumbered, world_last
 from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard
@@ -45,6 +45,7 @@ from supple.simulating.timed_pushes import TimedPushes
 from supple.simulating.watch import Watch
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 INTEGRATORS = (*FIXED, "dop853")
 TOLERANCE = 1e-9  #: relative and absolute tolerance of integrator "dop853", unless given
@@ -241,9 +242,9 @@ class Simulation:
         if method in OWN:
             self._refuse_for_own(v)
             self._make_stepper()
-        self._dynamics = self._renewed(model)
-        if self._contacts is not None:
-            assert self._dynamics.room.shapes  # bad ones are refused here
+        self._shape_names: list[str] = []
+        self._places: Ints | None = None  #: there of the shapes of the present model, if these are not the first ones
+        self._go_on_with(model)  # bad shapes are refused here
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
         if integrator is None and method == "aba":
             stiff = stiffest(model, self._dynamics.forces.law, q)
@@ -310,8 +311,9 @@ class Simulation:
 
     @property
     def shape_names(self) -> list[str] | None:
-        """The names of the shapes that may touch, the ground's among them."""
-        return None if self._contacts is None else [x.name for x in self._dynamics.room.shapes]
+        """The names of the shapes that may touch, the ground's among them. If events change the model, those of later
+        models follow."""
+        return None if self._contacts is None else list(self._shape_names)
 
     @property
     def contact_faults(self) -> dict[str, float] | None:
@@ -426,7 +428,7 @@ class Simulation:
             yield first
         for piece in self._pieces():
             if piece.model is not self._dynamics.model:
-                self._dynamics = self._renewed(piece.model)
+                self._go_on_with(piece.model)
             self.events += piece.happened
             sample = self._sample(piece)
             if len(piece.times):  # empty if an event ends a segment whose states were all yielded before
@@ -470,6 +472,17 @@ class Simulation:
         if plain and self.method == "aba" and self.integrator in FIXED:
             return march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
+
+    def _go_on_with(self, model: Model) -> None:
+        """Reports states of this model from now on."""
+        self._dynamics = self._renewed(model)
+        if self._contacts is None:
+            return
+        names = [x.name for x in self._dynamics.room.shapes]
+        self._shape_names = list(dict.fromkeys(self._shape_names + names))
+        place = {name: i for i, name in enumerate(self._shape_names)}
+        places = np.array([place[name] for name in names], dtype=np.int64)
+        self._places = None if (places == np.arange(len(places))).all() else places
 
     def _renewed(self, model: Model) -> Dynamics:
         """The same method and forces for another model."""
@@ -521,10 +534,11 @@ class Simulation:
         cursor: Cursor,
         saved: dict[str, NDArray[Any]],
         guard: dict[str, float] | None = None,
+        shapes: list[str] | None = None,
     ) -> None:
         """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
-        guard: what its guard saved."""
-        self.cursor, self._resumed = cursor, True
+        guard: what its guard saved. shapes: its shape_names."""
+        self.cursor, self._resumed, self._shape_names = cursor, True, shapes or self._shape_names
         cursor.checked = self._check_energy
         self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:
@@ -532,7 +546,7 @@ class Simulation:
             if saved:
                 self.stepper.restore(saved)
         if cursor.model is not self._dynamics.model:
-            self._dynamics = self._renewed(cursor.model)
+            self._go_on_with(cursor.model)
 
     def _sample(self, piece: Piece) -> Sample:
         f = self._dynamics
@@ -546,6 +560,8 @@ class Simulation:
         states = piece.times, piece.q, piece.v, piece.touches, piece.limits
         wrenches = f.joint_wrenches(*states) if self.joint_wrenches else None
         forces = f.joint_forces(*states) if self.joint_forces else None
+        if piece.touches is not None and self._places is not None:
+            piece.touches = [renumbered(rows, self._places) for rows in piece.touches]
         return Sample(piece, kinetic, potential, wrenches, forces)
 
     def _refuse_contacts(self) -> None:

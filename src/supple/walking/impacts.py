@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import NotNegative, Triple, checked
+from supple.contact.shape_tables import ROUGHEST
 from supple.contact.solvers.blow import one_impulse
 from supple.contact.solvers.impacts import ROUNDING, SOFTER
 from supple.errors import SimulationError, StateError, quoted
@@ -86,8 +87,8 @@ def impact(
     Coulomb's coefficient: an impulse outside the friction cone is refused, too, since the body would slip.
 
     With joint="free", a normal and friction, the ground does not hold the body: it bounces with the restitution, from 0
-    to 1, and slips as far as friction lets it. Where friction would then add energy, restitution is halved until it
-    does not.
+    to 1, and slips as far as friction lets it; coefficients above 1,000 count as 1,000, as in runs with contacts. Where
+    friction would then add energy, restitution is halved until it does not.
     """
     if normal is None and (friction is not None or restitution > 0.0):
         raise StateError("impact: friction and restitution need the normal of the ground")
@@ -123,10 +124,11 @@ class _Ground(NamedTuple):
 
 def _axes(normal: ArrayLike) -> Floats:
     n = np.asarray(normal, dtype=np.float64)
-    length = np.linalg.norm(n)
-    if not length > 0:
+    largest = np.abs(n).max()
+    if not largest > 0:
         raise StateError("impact: normal has no direction")
-    n = n / length
+    n = n / largest  # whose length overflows no number
+    n /= np.linalg.norm(n)
     t = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     t /= np.linalg.norm(t)
     return np.array([n, t, np.cross(n, t)])
@@ -167,7 +169,7 @@ def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> tuple[Floats, Fl
     W = response[:, linear] @ at_root.T
     bounce, impulse = ground.restitution, np.zeros(3)
     for attempt in range(SOFTER + 1):
-        impulse = one_impulse(W, u + [bounce * u[0], 0.0, 0.0], ground.friction)
+        impulse = one_impulse(W, u + [bounce * u[0], 0.0, 0.0], min(ground.friction, ROUGHEST))
         if impulse @ ((1.0 + ROUNDING) * u + 0.5 * W @ impulse) <= 0.0:
             break
         bounce = 0.5 * bounce if attempt + 1 < SOFTER else 0.0
