@@ -106,7 +106,7 @@ class Recorder:
         self.say(about)
 
     def say(self, about: dict[str, Any]) -> None:
-        """More, or otherwise, about the run."""
+        """Add to what is said about the run, or replace it."""
         self._about |= about
         self._say_about()
 
