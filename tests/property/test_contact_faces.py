@@ -153,3 +153,27 @@ def test_hulls_whose_soles_are_not_quite_flat_come_to_rest(noise: float) -> None
         q[2], q[3:7] = 0.3 * noise + 1e-4, Rotation.from_euler("zyx", [seed, 0.003, 0.002]).as_quat()
         run = simulate(model, q, duration=1.0, dt=2e-3, contacts=Contacts())
         assert np.abs(run.v[-50:]).max() < 1e-5, seed
+
+
+# --- faces on edges ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("roll", [0.3, np.pi / 4])
+@pytest.mark.parametrize("yaw", [0.0, 1e-3, 0.3])
+def test_a_box_that_falls_on_edges_of_long_boxes_comes_to_rest(roll: float, yaw: float) -> None:
+    """It leans a little while it lands, so that its own edges cross those of the bars: both ends touch all the same."""
+    bar, lie = np.array([4.0, 0.1, 0.1]), 0.002
+    top = 0.5 * bar[1] * (np.cos(roll) + np.sin(roll))
+    for dt in (1e-3, 2e-3, 4e-3):
+        b, size = ModelBuilder("bars"), np.array([0.7, 0.9, 0.3])
+        for side in (-1.0, 1.0):
+            turn = Rotation.from_euler("z", side * yaw) * Rotation.from_euler("x", roll)
+            b.add_shape(None, "box", bar, position=(0.0, 0.25 * side, -top), rotation=turn.as_matrix())
+        b.add_body("body", joint="free", mass=10.0, inertia=10.0 / 12 * (size @ size - size**2))
+        b.add_shape("body", "box", size)
+        model = b.build()
+        q = model.neutral()
+        q[2], q[3:7] = 0.5 * size[2] + 0.01, Rotation.from_euler("xy", [lie, lie]).as_quat()
+        run = simulate(model, q, duration=1.5, dt=dt, contacts=Contacts())
+        assert np.abs(run.v[-50:-1]).max() < 1e-6, dt
+        assert run.q[-1, 2] == pytest.approx(0.5 * size[2], abs=1e-5)

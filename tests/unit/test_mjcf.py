@@ -227,6 +227,27 @@ def test_errors_have_file_and_line(read, tmp_path: Path) -> None:
         assert (e.value.file, e.value.line) == (str(tmp_path / "robot.xml"), 4)
 
 
+@pytest.mark.parametrize(
+    ("included", "line", "message"),
+    [
+        (
+            '<mujoco><worldbody>\n<geom size="-1"/></worldbody></mujoco>',
+            None,
+            "a file that it includes: .*size 0",
+        ),
+        ('<mujoco>\n<include file="robot.xml"/></mujoco>', None, "a file that it includes: .*already included"),
+        ("<mujoco><worldbody>\n<geom></worldbody></mujoco>", 7, "refuses it: .*Include error"),
+    ],
+)
+def test_errors_in_included_files_have_no_line_but_that_of_the_include(
+    read, tmp_path: Path, included: str, line: int | None, message: str
+) -> None:
+    (tmp_path / "more.xml").write_text(included)
+    with pytest.raises(ParseError, match=message) as e:
+        read(body("<joint/>"), '\n\n\n\n\n<include file="more.xml"/>')
+    assert (e.value.file, e.value.line) == (str(tmp_path / "robot.xml"), line)
+
+
 def test_files_that_are_no_mjcf(tmp_path: Path) -> None:
     path = tmp_path / "robot.xml"
     path.write_text("<robot/>")

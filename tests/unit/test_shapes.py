@@ -177,6 +177,7 @@ def test_urdf_collisions_are_shapes(tmp_path: Path) -> None:
         ('<cylinder radius="1" length="nan"/>', "length"),
         ('<mesh filename="flat.stl"/>', "no volume"),
         ('<mesh filename="none.stl"/>', "no STL"),
+        ('<mesh filename="short.stl"/>', "a binary STL of 3 triangles it is cut off after 2"),
         ('<mesh filename="signalling.stl"/>', "finite"),
     ],
 )
@@ -184,6 +185,7 @@ def test_bad_shapes_of_a_urdf_are_errors_with_the_line(tmp_path: Path, shape: st
     binary_stl(tmp_path / "flat.stl", (CORNERS * (1, 1, 0))[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
     (tmp_path / "none.stl").write_text("solid\nendsolid\n")
     data = (tmp_path / "flat.stl").read_bytes()
+    (tmp_path / "short.stl").write_bytes(data[:-1])
     (tmp_path / "signalling.stl").write_bytes(data[:96] + bytes.fromhex("0000a07f") + data[100:])
     with pytest.raises(ParseError, match=words) as e:
         urdf(tmp_path, geometry(shape))
@@ -208,6 +210,7 @@ CUBE = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS)
         (CUBE + FACES).replace("\n", "\r"),
         (CUBE + FACES).replace("\n", "\r\n"),
         CUBE.replace("\n", " 1.0 0.5 0.5\n"),  # colours
+        "# C:\\meshes\\\n" + CUBE + "v 9 9 9\n" + FACES.replace("\n", " # a face\n"),
     ],
 )
 def test_corners_of_an_obj_are_those_of_its_faces(tmp_path: Path, text: str) -> None:
@@ -216,8 +219,18 @@ def test_corners_of_an_obj_are_those_of_its_faces(tmp_path: Path, text: str) -> 
     np.testing.assert_array_equal(found, np.unique(CORNERS, axis=0))
 
 
-@pytest.mark.parametrize("change", [str.upper, lambda x: x.replace("\n", "\r"), lambda x: x.replace("\n", "\r\n")])
-def test_an_stl_in_text_may_be_in_capitals_and_have_any_line_ends(tmp_path: Path, change: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        str.upper,
+        lambda x: x.replace("\n", "\r"),
+        lambda x: x.replace("\n", "\r\n"),
+        lambda x: x.replace("solid x", "solid C:\\").replace("endsolid", "endsolid C:\\"),
+    ],
+)
+def test_an_stl_in_text_may_be_in_capitals_with_any_names_and_line_ends(
+    tmp_path: Path, change: Callable[[str], str]
+) -> None:
     text = "solid x\n" + "".join(f" vertex {x} {y} {z}\n" for x, y, z in CORNERS) + "endsolid\n"
     (tmp_path / "a.stl").write_bytes(change(text).encode())
     np.testing.assert_array_equal(corners_in(tmp_path / "a.stl"), CORNERS)

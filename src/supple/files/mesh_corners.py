@@ -55,20 +55,24 @@ def _corners(path: str | Path, kind: str) -> Floats:
         with np.errstate(invalid="ignore"):  # of NaNs that signal; whoever asks refuses them
             return facets[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(np.float64)
     found, ending, line = array("d"), b"", 0
-    for number, words in _lines(data):
+    for number, text in _lines(data):
+        words = text.split()
         if words:
             ending, line = b"".join(words[:2]).lower(), number
             if words[0].lower() == b"vertex":
                 found.extend(_point(words, number, str(path)))
     if found and not ending.startswith(b"endsolid"):  # the hull of what is there would be another one
         raise ParseError("the file ends without `endsolid`: it is cut off", str(path), line)
+    if not found and len(data) >= _HEAD and _count(data) > 0:
+        there = f"as a binary STL of {_count(data):,} triangles it is cut off after {(len(data) - _HEAD) // _FACET:,}"
+        raise ParseError(f"no corners: as text it has none, and {there}", str(path))
     return np.array(found).reshape(-1, 3)
 
 
 def _of_obj(data: bytes, file: str) -> Floats:
     """The vertices that faces refer to: others belong to lines, or to nothing."""
     found, used = array("d"), array("q")
-    for line, words in _lines(data.removeprefix(_MARK)):
+    for line, words in _statements(data.removeprefix(_MARK)):
         if words[:1] == [b"v"]:
             found.extend(_point(words, line, file))
         elif words[:1] == [b"f"]:
@@ -80,13 +84,18 @@ def _of_obj(data: bytes, file: str) -> Floats:
     return points[corners] if len(corners) else points
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """The numbers of lines, and their words. A line that ends in a backslash goes on in the next one."""
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Lines, however they end, and their numbers."""
+    return enumerate(BytesIO(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")), 1)
+
+
+def _statements(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of an OBJ as words, without comments. A line that ends in a backslash goes on in the next one."""
     before: list[bytes] = []
-    for number, line in enumerate(BytesIO(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")), 1):
-        whole = line.rstrip()
-        words = [*before, *whole.removesuffix(b"\\").split()]
-        before = words if whole.endswith(b"\\") else []
+    for number, line in _lines(data):
+        text = line.partition(b"#")[0].rstrip()
+        words = [*before, *text.removesuffix(b"\\").split()]
+        before = words if text.endswith(b"\\") else []
         if not before:
             yield number, words
 

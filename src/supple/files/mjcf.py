@@ -117,11 +117,13 @@ def _compile(file: str) -> Any:
     reply, data = COMPILER.ask(file)
     if "error" in reply:
         message = " ".join(str(reply["error"]).split())
-        line = re.search(r"\b[Ll]ine(?: number=)? ?(\d+)", message)
-        missing = None if line else re.search(r"Error opening file '(.*)'", message)
+        lines = re.findall(r"\b[Ll]ine(?: number=)? ?(\d{1,9})\b", message)
+        missing = None if lines else re.search(r"Error opening file '(.*)'", message)
         if missing:
             refuse_missing(file, missing[1])
-        raise ParseError(f"MuJoCo refuses it: {message}", file, int(line[1]) if line else None)
+        line = int(lines[-1]) if lines else None  # the last is of the file itself; 0: of one that it includes
+        refused = "a file that it includes" if line == 0 else "it"
+        raise ParseError(f"MuJoCo refuses {refused}: {message}", file, line or None)
     try:
         return mujoco.MjModel.from_binary_path("compiled.mjb", {"compiled.mjb": data})
     except (ValueError, RuntimeError, mujoco.FatalError) as e:

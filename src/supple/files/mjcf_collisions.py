@@ -40,7 +40,7 @@ def unsupported(m: Any, g: int) -> str | None:
     if kind is None:
         return "touches nothing: planes, height fields, spheres, capsules, cylinders, boxes and meshes do"
     if kind in ("plane", "heights") and not _is_still(m, int(m.geom_bodyid[g])):
-        return f"a {kind} on a body that moves, which touches nothing"
+        return f"a {'plane' if kind == 'plane' else 'height field'} on a body that moves, which touches nothing"
     return None
 
 

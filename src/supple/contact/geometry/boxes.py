@@ -3,16 +3,16 @@
 The normal is the axis along which they are farthest apart, or overlap least, among the fifteen that can separate two
 boxes: the faces' normals, and the products of their edges [Gottschalk, Lin and Manocha 1996, OBBTree]. If it is a
 face's, the face of the other box that looks at it most is clipped to its outline, and the corners that remain are
-touches: up to eight. If it is a product of edges, there is one touch, at the closest points of the two edges. If what
-is closest is none of these, as where edges are parallel or corners meet, touches are found as those of hulls.
+touches: up to eight. If it is a product of edges, touches along it are those of hulls: an edge that leans a little over
+a face crosses an edge of that, and touches the face all along. If what is closest is none of these, as where edges are
+parallel or corners meet, the normal is found as that of hulls, too.
 """
 
 from __future__ import annotations
 
 import math
 
-from supple.contact.geometry.convex import convex
-from supple.contact.geometry.patches import add_patch, is_deep
+from supple.contact.geometry.convex import add_facing, convex
 from supple.contact.geometry.points import add_touch, box_axis, half_edge, norm
 from supple.spatial.algebra import Vec3, cross, dot
 from supple.spatial.compiler import helper, part
@@ -95,20 +95,15 @@ def edge_point(A, k, n):
 
 
 @helper
-def add_edges(scene, i, j, which, n, gap):
-    """The closest points of two edges, unless these are nearly parallel or closest beyond their ends. Returns whether
-    there are any."""
-    A, B = scene.shapes[i], scene.shapes[j]
+def closest_of_edges(A, B, which, n):
+    """Whether two edges are closest within both, as those that are nearly parallel are not, and that point of A's."""
     a, b = box_axis(A.X, which // 3), box_axis(B.X, which % 3)
     c, d = edge_point(A, which // 3, n * -1.0), edge_point(B, which % 3, n)
     ab, r = dot(a, b), d - c
     if 1.0 - ab * ab < SIDE_BY_SIDE:
-        return False
+        return False, c
     x, y = (dot(a, r) - ab * dot(b, r)) / (1.0 - ab * ab), (ab * dot(a, r) - dot(b, r)) / (1.0 - ab * ab)
-    if abs(x) > half_edge(A.half, which // 3) or abs(y) > half_edge(B.half, which % 3):
-        return False
-    add_touch(scene, i, j, c + a * x - n * (0.5 * gap), n, gap, 32 + which)
-    return True
+    return abs(x) <= half_edge(A.half, which // 3) and abs(y) <= half_edge(B.half, which % 3), c + a * x
 
 
 @helper
@@ -188,8 +183,10 @@ def boxes(scene, i, j, within):
     if which < 6:
         least = add_faces(scene, i, j, which, n, within)
         found = least <= max(gap, 0.0) + FACE_FIRST * thinnest(A, B)  # what is closest may be beside the face
-    elif not (is_deep(A, B, gap) and add_patch(scene, A, B, i, j, n, gap)):
-        found = add_edges(scene, i, j, which - 6, n, gap)
+    else:
+        found, a = closest_of_edges(A, B, which - 6, n)
+        if found:
+            add_facing(scene, A, B, i, j, n, gap, a, within)
     if not found:
         scene.n = known
         convex(scene, i, j, within)
