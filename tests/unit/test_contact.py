@@ -427,6 +427,25 @@ def test_the_ground_is_below_all_shapes_and_arrows_show_its_forces() -> None:
     assert r.arrows is not None and r.arrows.largest == pytest.approx(2.0 * G, rel=0.2)
 
 
+def test_the_ground_is_below_what_is_fixed_to_the_world() -> None:
+    """The base of an arm, a table and hills, also where they are turned; planes have no lowest point."""
+    turn, heights = (0.0, np.sin(0.2), 0.0, np.cos(0.2)), np.random.default_rng(1).uniform(-0.1, 0.1, (4, 3))
+    grid = np.stack([*np.meshgrid([-0.6, 0.0, 0.6], np.linspace(-0.4, 0.4, 4)), heights], axis=-1).reshape(-1, 3)
+    tilt = np.array([[np.cos(0.4), 0.0, np.sin(0.4)], [0.0, 1.0, 0.0], [-np.sin(0.4), 0.0, np.cos(0.4)]])
+    for given, lowest in (
+        (("cylinder", (0.1, 0.3), (0, 0, 0.15)), 0.0),
+        (("box", (1.0, 1.0, 0.1), (0, 0, -0.4)), -0.45),
+        (("heights", (1.2, 0.8), (0, 0, -1.0), turn), -1.0 + (grid @ tilt.T)[:, 2].min()),
+        (("plane", (), (0, 0, -2.0)), 0.4),
+    ):
+        b = ModelBuilder("arm")
+        b.add_body("arm", axis=(0, 1, 0), position=(0, 0, 0.5), mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+        b.add_shape("arm", "capsule", (0.1, 0.4), (0.3, 0, 0), (0, np.sqrt(0.5), 0, np.sqrt(0.5)))
+        b.add_shape(None, *given, points=heights if given[0] == "heights" else None)
+        run = simulate(b.build(), duration=0.0, contacts=Contacts(ground="below"))
+        assert run.ground is not None and run.ground[3] == pytest.approx(lowest, abs=1e-12)
+
+
 @pytest.mark.parametrize("method", ["aba", "adaptive"])
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "hull"])
 def test_forces_are_those_on_bodies_whatever_the_shape_of_the_world(kind: str, method: Any) -> None:

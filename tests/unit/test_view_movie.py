@@ -10,10 +10,10 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.viewing.camera import FIELD
-from supple.viewing.colours import ACTIVE, ANCHOR, ASLEEP, CONTACT_FORCE, FORCE, PLANE, RIGID, SPRING, TORQUE
+from supple.viewing.camera import FIELD, fit
+from supple.viewing.colours import ACTIVE, ANCHOR, ASLEEP, CONTACT_FORCE, FORCE, PLANE, RIGID, SPRING, TORQUE, Entry
 from supple.viewing.movie import Wanted, export_movie, schedule
-from supple.viewing.pictures import INK, SHADE, SUN, finer
+from supple.viewing.pictures import INK, SHADE, SUN, Painter, finer
 from supple.viewing.scenery import _arrow
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import HOLD, Timeline
@@ -135,6 +135,26 @@ def test_a_legend_that_is_too_long_has_several_lines(tmp_path: Path) -> None:
         assert count(picture[-64:], colour) > 80
         assert count(picture[:, -4:], colour) == 0  # nothing is cut off at the right
     assert count(picture[-20:], FORCE) == 0 and count(picture[-20:], (40, 48, 56), 60) > 30  # the remark
+
+
+@pytest.mark.parametrize("size", [(160, 120), (120, 110), (320, 70), (120, 1500)])
+def test_a_legend_has_smaller_letters_where_it_would_not_fit(size: tuple[int, int]) -> None:
+    """All of it is in the picture, and below the time; where it could not be read, there is none."""
+    points, colours = np.eye(3), (ACTIVE, RIGID, ASLEEP, CONTACT_FORCE)
+    words = "active", "rigid", "asleep", "contact force: 1 m is 2,000 N (arrows cut at 1,300 N)"
+    entries = [*map(Entry, words, colours), Entry("not drawn: forces of controllers", None)]
+
+    def drawn(size: tuple[int, int], said: str) -> np.ndarray:
+        painter = Painter(fit(points, np.ones(3), size[0] / size[1]), size, None, points)
+        nothing = np.zeros((0, 3, 3)), np.zeros((0, 3))
+        return np.asarray(painter.draw([], nothing, None, [], entries, said)).astype(int)
+
+    legend = drawn(size, "")
+    assert min(count(legend, colour) for colour in colours) > 20
+    assert (legend[:, -3:] == 255).all() and (legend[-2:] == 255).all()
+    time = (drawn(size, "12.345 s") != legend).any(axis=(1, 2))
+    assert time.sum() > 4 and (legend[: np.flatnonzero(time).max() + 1] == 255).all()
+    assert (drawn((50, 40), "") == 255).all()
 
 
 def test_trees_that_sleep_have_a_colour_of_their_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from supple.exact.kinematics import poses
 from supple.model.geometry import rotation_to_z
 from supple.model.model import Model
-from supple.model.shapes import OF_THE_WORLD, Shape
+from supple.model.shapes import Shape
 
 Floats = NDArray[np.float64]
 
@@ -30,19 +30,19 @@ def ground_shape(model: Model, height: float) -> Shape:
 
 
 def lowest_point(model: Model, q: Floats) -> float:
-    """The height of the lowest point of all shapes on bodies; 0 if there are none."""
+    """The height of the lowest point of all shapes, also of those fixed to the world, but not of planes; 0 if there are
+    none."""
     up, at = upwards(model), poses(model, q)
     lowest = np.inf
     for x in model.shape_list:
-        if x.body >= 0:
-            R, p = at.rotation[x.body], at.position[x.body]
-            lowest = min(lowest, up @ (p + R @ x.position) - _extent(x, (R @ x.rotation).T @ up))
-    return float(lowest) if np.isfinite(lowest) else 0.0
+        if x.kind != "plane":
+            R, p = (at.rotation[x.body], at.position[x.body]) if x.body >= 0 else (np.eye(3), np.zeros(3))
+            lowest = min(lowest, float(up @ (p + R @ x.position)) - _extent(x, (R @ x.rotation).T @ up))
+    return lowest if np.isfinite(lowest) else 0.0
 
 
 def _extent(x: Shape, up: Floats) -> float:
     """How far a shape extends below its origin. up: in its frame."""
-    assert x.kind not in OF_THE_WORLD
     if x.kind == "sphere":
         out = x.size[0]
     elif x.kind == "capsule":
@@ -51,7 +51,11 @@ def _extent(x: Shape, up: Floats) -> float:
         out = x.size[0] * float(np.hypot(up[0], up[1])) + 0.5 * x.size[1] * abs(up[2])
     elif x.kind == "box":
         out = 0.5 * float(np.abs(up) @ np.array(x.size))
-    else:
+    elif x.kind == "hull":
         assert x.points is not None
         out = -float((x.points @ up).min())
+    else:
+        assert x.points is not None
+        along_y, along_x = (np.linspace(-0.5, 0.5, n) for n in x.points.shape)
+        out = -float((up[1] * x.size[1] * along_y[:, None] + up[0] * x.size[0] * along_x + up[2] * x.points).min())
     return float(out + x.margin)

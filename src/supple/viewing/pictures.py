@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from supple.viewing.turned import Mesh
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Points = list[tuple[float, float]]
+Rows = list[list[tuple[Entry, int, int]]]  #: lines of a legend: entries, where they begin, how wide their patches are
 Item = tuple[float, Points, tuple[int, ...], float]  #: how far; points; colour; width of a rod (0: an area)
 
 FINE = 2  #: drawn so much larger, for smooth edges
@@ -33,6 +35,8 @@ TRIANGLES = 30_000  #: of capsules, beyond which they are drawn as strokes that 
 LONG = 0.15  #: of an instance: the longest edges of triangles,
 FINER = 15_000  #: as far as a batch then has no more of them
 SHADE = (226, 226, 226)  #: of shadows on the ground
+LETTERS = 1 / 36  #: the height of letters, as a share of a picture's
+LEAST, READABLE = 12, 7  #: in pixels: the least height of letters, and that where a legend would not fit otherwise
 
 
 class Painter:
@@ -197,13 +201,9 @@ class Painter:
                     pen.line([tuple(p), tuple(q)], fill=LINE, width=FINE)
 
     def _caption(self, pen: Any, legend: list[Entry], said: str) -> None:
-        from PIL import ImageFont
-
-        height = max(12, round(self.size[1] / 36))
-        font: Any = ImageFont.load_default(size=height)
-        x = y = round(0.7 * height)
-        pen.text((x, y), said, fill=INK, font=font)
-        rows = _rows(legend, height, font, self.size[0] - 2 * x)
+        height, rows = _fitted(legend, self.size)
+        font, x = _font(height), round(0.7 * height)
+        pen.text((x, x), said, fill=INK, font=font)
         for k, row in enumerate(reversed(rows)):
             y = self.size[1] - round((1.9 + 1.5 * k) * height)
             for entry, left, wide in row:
@@ -213,7 +213,7 @@ class Painter:
                     for i, share in enumerate(np.linspace(0.0, 1.0, wide)):
                         mixed = tuple(int(c) for c in np.round(begin + share * (end - begin)))
                         pen.line([(at + i, y), (at + i, y + height - 1)], fill=mixed)
-                    at += wide + round(0.4 * height)
+                    at += _patch(wide, height)
                 pen.text((at, y - round(0.15 * height)), entry.text, fill=INK, font=font)
 
 
@@ -245,14 +245,41 @@ def _outermost(vertices: Floats) -> Floats:
         return vertices
 
 
-def _rows(legend: list[Entry], height: int, font: Any, room: float) -> list[list[tuple[Entry, int, int]]]:
+@cache
+def _font(height: int) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size=height)
+
+
+def _fitted(legend: list[Entry], size: tuple[int, int]) -> tuple[int, Rows]:
+    """How high letters are, and a legend in lines: smaller letters where these would reach the time or the right edge;
+    no lines where they would be too small to be read."""
+    wide, high = size
+    for height in range(max(LEAST, round(LETTERS * high)), READABLE - 1, -1):
+        font, margin = _font(height), round(0.7 * height)
+        rows = _rows(legend, height, font, wide - 2 * margin)
+        ends = [x + _patch(patch, height) + font.getlength(entry.text) for row in rows for entry, x, patch in row]
+        if (1.5 * len(rows) + 2.5) * height <= high and max(ends, default=0) <= wide - 2 * margin:
+            break
+    else:
+        rows = []
+    return height, rows
+
+
+def _patch(wide: int, height: int) -> int:
+    """How much room a patch of colour takes, with what is beside it."""
+    return wide + round(0.4 * height) if wide else 0
+
+
+def _rows(legend: list[Entry], height: int, font: Any, room: float) -> Rows:
     """Entries of a legend in lines: each with where it begins, and how wide its patch of colour is. An entry that is
     longer than a line has lines of its own."""
-    out: list[list[tuple[Entry, int, int]]] = [[]]
+    out: Rows = [[]]
     x = 0
     for entry in legend:
         wide = 0 if entry.colour is None else height if entry.to is None else 4 * height
-        before = wide + round(0.4 * height) if wide else 0
+        before = _patch(wide, height)
         takes = before + round(float(font.getlength(entry.text)))
         if x + takes > room and out[-1]:
             out, x = [*out, []], 0
