@@ -17,6 +17,7 @@ from supple import (
     Model,
     ModelBuilder,
     Push,
+    RecordingError,
     Result,
     Simulation,
     SimulationError,
@@ -242,6 +243,14 @@ def test_a_spring_between_balls_that_spin_and_touch_keeps_their_momentum() -> No
     assert np.abs(momenta).max() < 1e-10
     total = run.kinetic + run.potential
     assert np.abs(total - total[0]).max() < 2e-3 * total[0]
+
+
+def test_a_run_is_resumed_with_the_same_setting_of_contacts_which_a_refusal_names(tmp_path: Path) -> None:
+    model, q = balls()
+    how: dict[str, Any] = dict(dt=2e-3, record=tmp_path / "run.h5")
+    simulate(model, q, duration=0.01, contacts=Contacts(ground=0.0), **how)
+    with pytest.raises(RecordingError, match=r"recorded with ground 0\.0 in contacts, not -1\.0; give"):
+        simulate(model, q, duration=0.02, contacts=Contacts(ground=-1.0), resume=True, **how)
 
 
 def test_a_push_on_a_ball_that_spins_on_the_floor_acts_along_its_direction() -> None:

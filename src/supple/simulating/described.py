@@ -156,6 +156,9 @@ def difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None
             continue
         if isinstance(a, list) and isinstance(b, list) and name in ("forces", "events"):
             return _difference_of_lists(name, a, b)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            key = next(key for key in (*b, *a) if a.get(key) != b.get(key))
+            return f"with {key} {_shown(a.get(key))} in {name}, not {_shown(b.get(key))}"
         return f"with {name} {_shown(a)}, not {_shown(b)}"
     return None
 
