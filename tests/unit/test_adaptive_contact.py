@@ -237,6 +237,30 @@ def test_sleepers_wake_when_all_joints_are_to_move() -> None:
     np.testing.assert_allclose(weight(body), 2.002 * G, rtol=1e-6)
 
 
+def test_other_weights_wake_nobody_and_leave_contacts_their_forces() -> None:
+    """As when a camera moves, by which joints are weighted."""
+    model = boxes(3)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1), (6, 0, 0.1)), active=1, contacts=FLOOR)
+    body.run(0.5, dt=2e-3)
+    push = body.apply("box2", force=(20.0, 0.0, 0.0))
+    body.run(0.05, dt=2e-3)
+    q, v, rows = body.q.copy(), body.v.copy(), body.touches
+    for weigh in (lambda: body.look_from((9.0, 0.0, 2.0)), lambda: body.set_weights({"wheel0_joint": 3.0})):
+        weigh()
+        assert body.sleeping.tolist() == [0, 2] and 4 in body.active_joints
+        np.testing.assert_array_equal(body.touches, rows)
+        np.testing.assert_array_equal((*body.q, *body.v), (*q, *v))
+    push.remove()
+    for _ in range(20):
+        body.run(0.1, dt=2e-3)
+        body.look_from((9.0, 0.0, 2.0 + body.time))
+    assert body.sleeping.tolist() == [0, 2, 4] and body.active_joints.size == 0
+    np.testing.assert_allclose(weight(body), 3.003 * G, rtol=1e-6)
+    body.apply("box1", force=(20.0, 0.0, 0.0))
+    body.run(0.1, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 4] and body.v[7] > 0.5
+
+
 def on_platform() -> tuple[Model, Floats]:
     """A box on a platform, on a spring, that is no character."""
     b = ModelBuilder("platform")
