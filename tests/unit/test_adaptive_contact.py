@@ -226,6 +226,40 @@ def test_a_pinned_joint_keeps_a_copy_awake_too() -> None:
         assert each.sleeping.tolist() == [2]
 
 
+def test_whoever_lies_on_a_locked_body_sleeps_as_on_a_robot() -> None:
+    """A box in the air that carries another one, and a robot that carries a third."""
+    b = ModelBuilder("carried")
+    b.add_body("table", mass=1.0, inertia=[0.1] * 3, stiffness=1e4)
+    b.add_shape("table", "box", (1.0, 1.0, 0.1), (5.0, 0.0, 0.0))
+    for i in range(3):
+        b.add_body(f"box{i}", joint="free", mass=1.0, inertia=[0.01] * 3)
+        b.add_shape(f"box{i}", "box", [0.2] * 3, friction=0.5)
+        b.add_body(f"wheel{i}", parent=f"box{i}", joint="revolute", mass=1e-3, inertia=[1e-6] * 3)
+    model = b.build()
+    places = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.9), (0.0, 0.0, 1.1), (5.0, 0.0, 0.15)]
+    body = AdaptiveDynamics(model, at(model, *places), active=0, contacts=FLOOR)
+    body.pin("box0_joint", False)
+    body.run(0.5, dt=2e-3)
+    assert body.sleeping.tolist() == [3, 5]
+    carried = np.bincount(body.touches[:, :2].min(axis=1).astype(int), np.abs(body.touches[:, 11]))
+    np.testing.assert_allclose(carried, 1.001 * G, rtol=1e-6)
+    other = AdaptiveDynamics(model, at(model, *places), active=0, contacts=FLOOR)
+    other.pin("box0_joint", False)
+    other.set_state(body.q, body.v)
+    other.restore(body.save())
+    for twin in (copy.deepcopy(body), other):
+        np.testing.assert_array_equal(twin.touches, body.touches)
+        twin.pin("box0_joint", None)
+        twin.run(1.5, dt=2e-3)
+        assert twin.sleeping.tolist() == [1, 3, 5] and twin.q[model.q_index[3] + 2] < 0.31
+    push = body.apply("box1", force=(0.0, 0.0, 20.0))
+    assert body.sleeping.tolist() == [5]
+    body.run(0.1, dt=2e-3)
+    push.remove()
+    body.run(1.0, dt=2e-3)
+    assert body.sleeping.tolist() == [3, 5] and body.q[model.q_index[3] + 2] > 1.09
+
+
 def test_sleepers_wake_when_all_joints_are_to_move() -> None:
     model = boxes(2)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1)), active=0, contacts=FLOOR)
@@ -235,6 +269,30 @@ def test_sleepers_wake_when_all_joints_are_to_move() -> None:
     assert body.sleeping.size == 0 and body.active_joints.tolist() == [0, 1, 2, 3]
     body.run(0.5, dt=2e-3)
     np.testing.assert_allclose(weight(body), 2.002 * G, rtol=1e-6)
+
+
+def test_other_weights_wake_nobody_and_leave_contacts_their_forces() -> None:
+    """As when a camera moves, by which joints are weighted."""
+    model = boxes(3)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1), (6, 0, 0.1)), active=1, contacts=FLOOR)
+    body.run(0.5, dt=2e-3)
+    push = body.apply("box2", force=(20.0, 0.0, 0.0))
+    body.run(0.05, dt=2e-3)
+    q, v, rows = body.q.copy(), body.v.copy(), body.touches
+    for weigh in (lambda: body.look_from((9.0, 0.0, 2.0)), lambda: body.set_weights({"wheel0_joint": 3.0})):
+        weigh()
+        assert body.sleeping.tolist() == [0, 2] and 4 in body.active_joints
+        np.testing.assert_array_equal(body.touches, rows)
+        np.testing.assert_array_equal((*body.q, *body.v), (*q, *v))
+    push.remove()
+    for _ in range(20):
+        body.run(0.1, dt=2e-3)
+        body.look_from((9.0, 0.0, 2.0 + body.time))
+    assert body.sleeping.tolist() == [0, 2, 4] and body.active_joints.size == 0
+    np.testing.assert_allclose(weight(body), 3.003 * G, rtol=1e-6)
+    body.apply("box1", force=(20.0, 0.0, 0.0))
+    body.run(0.1, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 4] and body.v[7] > 0.5
 
 
 def on_platform() -> tuple[Model, Floats]:

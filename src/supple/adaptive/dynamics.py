@@ -288,9 +288,7 @@ class AdaptiveDynamics(SimulatedBody):
     def _weigh(self, weights: Weights, velocity_weights: Weights, source: str = "") -> None:
         hybrid, metrics = self._hybrid, Metrics(self.model, weights, velocity_weights, source)
         with hybrid.unless_it_fails():
-            hybrid.metrics = metrics
-            hybrid.lay_out()
-            hybrid.assemble(hybrid.active_joints)
+            hybrid.weigh(metrics)
 
     def look_from(self, eye: ArrayLike, target: ArrayLike | None = None, **options: Any) -> None:
         """Weight joints by their effect on the image of a camera: see camera_weights, which takes the options. Errors

@@ -126,11 +126,9 @@ class Hybrid(Pointing):
 
     def _mark_must(self) -> None:
         """The nodes of joints that must be active, and those above them."""
-        must, joints = self.memory.must, np.flatnonzero(self.settings.pinned)
         if self.touches is not None:
-            joints = np.setdiff1d(joints, self.touches.sleeping)
             self.touches.mark_asleep(self.memory, self.settings)
-        pinned = self.assembly.node_of[joints]
+        must, pinned = self.memory.must, self.assembly.node_of[self._awake(np.flatnonzero(self.settings.pinned))]
         must[:] = 0
         must[nodes_above(self.assembly, pinned)] = PASSES
         must[pinned] = PINNED
@@ -141,13 +139,23 @@ class Hybrid(Pointing):
         if locked[moving].any():
             name = self.model.joint_names[int(moving[locked[moving]][0])]
             raise StateError(f"joint {name!r} is locked, but its velocity is not zero")
-        self.metrics.follow(self.q)
         if self.touches is not None:
             self.touches.begin(self.memory)
             self._mark_must()
+        self._build(moving if active is None else np.union1d(moving, active[~locked[active]]))
+
+    def weigh(self, metrics: Metrics) -> None:
+        """Change the metrics. Contacts keep their forces, and nobody wakes."""
+        self.metrics = metrics
+        self.lay_out()
+        self._build(self.active_joints)
+
+    def _build(self, active: Ints) -> None:
+        """Everything that follows from the state, the metrics and the settings, with these joints active."""
+        self.metrics.follow(self.q)
         self._make_nodes()
         self._note_digits(self._digits())
-        self.mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
+        self.mark_active(active)
         for name in ("updates", "n_reached", "n_dropped", "acceleration_rest", "velocity_rest", *LEDGER):
             setattr(self.memory, name, 0)
         self.keep()
@@ -203,10 +211,14 @@ class Hybrid(Pointing):
         settings = self.settings
         return settings.always if self._loops is None or settings.all_fixed else self.moving
 
+    def _awake(self, joints: Ints) -> Ints:
+        """Those of some joints that are not the roots of sleeping characters."""
+        return joints if self.touches is None else np.setdiff1d(joints, self.touches.sleeping)
+
     def mark_active(self, joints: Ints) -> None:
         """Form the hybrid body of these joints and the always active ones; joints above them are held."""
         flags, joined = self.memory.flags, self.assembly.node_of
-        nodes = joined[np.union1d(joints, self.settings.always)]
+        nodes = joined[np.union1d(joints, self._awake(self.settings.always))]
         flags[nodes_above(self.assembly, nodes)] = CURRENT
         flags[joined[flags[joined] > 0]] = CURRENT | HELD
         flags[nodes] = CURRENT
@@ -226,7 +238,8 @@ class Hybrid(Pointing):
 
     def change_pins(self, settings: Settings, stops: slice | None) -> None:
         """Change the pins. stops: degrees of freedom that are stopped, by an impulse along them: the other active
-        joints keep their momenta."""
+        joints keep their momenta. Whoever sleeps wakes."""
+        self.wake()
         memory, before, were = self.memory, self.energies(), self.active_joints
         self.settings = settings
         if stops is not None:

@@ -53,6 +53,7 @@ class TouchesOfHybrid(Pointing):
     def __init__(self, model: Model, assembly: Assembly, contacts: Contacts, reduced: dict[str, NDArray[Any]]) -> None:
         self.model, self.assembly, self.contacts = model, assembly, contacts
         self._reduced = reduced
+        self._locked = np.zeros(len(Settings.free_roots(model)), dtype=bool)  #: which free roots never move
         self._kept: Saved | None = None
         self._reported = 0  #: relaxed parts up to this number do not cause a warning
         self._springs: list[tuple[int, int]] = []  #: bodies that springs connect
@@ -142,7 +143,7 @@ class TouchesOfHybrid(Pointing):
         self._arrays = {"asleep": _ints(len(roots)), "quiet": np.full(len(roots), RESTLESS)}
         self._paces = Pace.zeros(len(roots))
         return {
-            "n_roots": len(roots), "roots": roots, "root_of": characters(model, roots),
+            "n_roots": len(roots), "roots": roots, "root_of": characters(model, roots, self._locked),
             "row_root": _ints(model.n_bodies), "only_characters": bool((model.parent < 0).sum() == len(roots)),
             "patience": PATIENCE, "still": self.contacts.sleep, "paces": self._paces,
             **{name: _ints(len(roots)) for name in ("keeps_awake", "island", "restless")}, **self._arrays,
@@ -253,11 +254,13 @@ class TouchesOfHybrid(Pointing):
         return found
 
     def mark_asleep(self, memory: Held, settings: Settings) -> None:
-        """Marks the nodes of sleeping characters, and the characters that never sleep."""
-        asleep, a = memory.asleep, self.assembly
+        """Marks the nodes of sleeping characters, the characters that never sleep, and trees that are locked."""
+        asleep, a, roots = memory.asleep, self.assembly, self.struct.roots
+        self._locked = settings.pins[roots] < 0
+        self.struct.root_of[:] = characters(self.model, roots, self._locked)
         asleep[:] = 0
         asleep[a.node_of[self.sleeping]] = 1
-        above = a.up[a.node_of[self.struct.roots]]
+        above = a.up[a.node_of[roots]]
         while len(above := np.unique(above[above >= 0])):
             both = above[a.kind[above] == SUM]
             asleep[both] = asleep[a.left[both]] & asleep[a.right[both]]

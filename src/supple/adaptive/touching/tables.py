@@ -43,9 +43,10 @@ def bodies_with_shapes(assembly: Assembly, bodies: Ints) -> Ints:
     return out
 
 
-def characters(model: Model, roots: Ints) -> Ints:
-    """The character of every body, -1 if it belongs to none. roots: the free roots of characters."""
+def characters(model: Model, roots: Ints, locked: NDArray[np.bool_]) -> Ints:
+    """The character of every body, -1 if it belongs to none. roots: the free roots of characters; locked: those that
+    never move, whose trees are none, just as a robot that is fixed to the world."""
     out = np.full(model.n_bodies, -1)
-    for c, root in enumerate(roots):
-        out[root : model.subtree_end[root]] = c
+    for c in np.flatnonzero(~locked):
+        out[roots[c] : model.subtree_end[roots[c]]] = c
     return out
