@@ -221,6 +221,20 @@ def test_velocities_that_overflow_within_a_step_need_shorter_steps_and_no_other_
     simulate(model, q, 5.0 * v, **{**SPINS, "dt": 1e-5, "duration": 1e-3})
 
 
+def test_velocities_that_overflow_in_a_long_part_of_a_step_are_found_in_shorter_ones() -> None:
+    """Three trees, whose links are between 3 g and 387 kg and rotate by a quarter of a radian in a step."""
+    model, q, v, h = scene(0, 836)
+    q[:16] = (-0.159, 0.529, 0.233, -0.028, -0.563, -0.822, 0.082, -0.038,
+              0.029, 0.665, 0.088, 0.604, -0.034, -0.756, -0.251, -3.278)  # fmt: skip
+    q[25:36] = -0.302, 0.504, 0.132, 0.13, -0.827, -0.096, 0.538, -0.808, 0.312, -0.185, -0.552
+    v[:14] = (-3.415, -2.561, 0.198, 5.868, -7.193, -9.708, 5.802,
+              0.881, -2.319, 0.509, 11.824, 5.203, 34.733, 8.604)  # fmt: skip
+    v[22:32] = -1.16, 0.981, -0.923, -5.231, -12.574, -49.785, 0.0, 28.286, -32.664, -3.097
+    q[16:19], q[36:39] = (0.0, 0.0, 50.0), (0.0, 0.0, 90.0)  # the others are far away
+    r = simulate(model, model.normalize(q), v, duration=h, dt=h, contacts=True)
+    assert r.about["contact_faults"]["rough"] == 0 and np.abs(r.v[-1]).max() < 50.0
+
+
 def test_faults_are_counted_once_where_a_run_is_resumed_within_a_step(tmp_path: Path) -> None:
     run, path = simulate(*spins(), **SPINS), tmp_path / "run.h5"
     for end in (0.0025, 0.0028, 0.0045, 0.02):

@@ -10,6 +10,7 @@ from supple.contact.geometry.finding import join_limits
 from supple.contact.geometry.points import norm
 from supple.contact.outcomes import (
     DONE,
+    FASTEST,
     MORE_ENTRIES,
     MORE_EQUATIONS,
     MORE_TOUCHES,
@@ -145,10 +146,11 @@ def remove_overlap(landing, work):
 
 @helper
 def are_finite(m, v, dq):
+    """Whether velocities and motion are numbers, also their squares."""
     total = 0.0
     for j in range(m.nv):
         total += abs(v[j]) + abs(dq[j])
-    return total < 1e300
+    return total < FASTEST
 
 
 @part
