@@ -465,8 +465,11 @@ def test_errors_name_what_is_wrong():
         AdaptiveDynamics(model, guaranteed=True)
     with pytest.raises(supple.StateError, match="update_every"):
         AdaptiveDynamics(model, active=2, update_every=0)
-    with pytest.raises(supple.StateError, match="weight of joint"):
-        AdaptiveDynamics(model, active=2, weights=[1, 1, -1, 1, 1])
+    ball = trees.chain(5, joint="ball")
+    for bad in (-1.0, 0.0, np.inf, np.nan):
+        for weights in ([1, 1, bad, 1, 1], {"link2_joint": bad}):
+            with pytest.raises(supple.StateError, match="weight of joint 'link2_joint'"):
+                AdaptiveDynamics(ball, active=2, weights=weights)
     with pytest.raises(supple.StateError, match="pinned to be active"):
         AdaptiveDynamics(model, active=0).pin(2)
     with pytest.raises(supple.ModelError, match="elbow"):

@@ -16,6 +16,7 @@ from supple import (
     Event,
     Model,
     ModelBuilder,
+    ModelError,
     Push,
     RecordingError,
     Result,
@@ -186,6 +187,19 @@ def test_contacts_are_of_the_shapes_that_there_are_where_an_event_changes_them(l
             for name in there:
                 weight = sum(c.force[2] for c in run.contacts(i) if c.body == name)
                 assert weight == pytest.approx(G, rel=1e-3)
+
+
+def test_pairs_that_never_touch_may_be_gone_where_an_event_changes_the_model() -> None:
+    """Two crates lie in each other, and a third one is removed, from which both were apart."""
+    (model, q), (other, new) = crates("a", "b", "c"), crates("a", "b")
+    q[7:9] = new[7:9] = 0.0
+    swap = Event("swap", lambda s: s.time - 0.0101, then=lambda s: State(s.time, new, np.zeros(other.nv), other))
+    contacts = Contacts(ground=0.0, apart=[("a", "c"), ("box c", "ground"), ("a", "box b")])
+    run = simulate(model, q, duration=0.02, dt=2e-3, contacts=contacts, events=[swap])
+    assert {(c.body, c.other) for c in run.contacts(-1)} == {("a", "ground"), ("b", "ground")}
+    wrong = Contacts(ground=0.0, apart=[("a", "d")])
+    with pytest.raises(ModelError, match="named 'd'"):
+        simulate(model, q, duration=0.02, contacts=wrong, events=[swap])
 
 
 def spins() -> tuple[Model, np.ndarray, np.ndarray]:

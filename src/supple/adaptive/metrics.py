@@ -77,7 +77,7 @@ class WeightTable:
         k = int(self._dof[j])
         matrix: Floats = as_floats(f"the weight of joint {self._model.joint_names[j]!r}", weight)
         if matrix.ndim == 0:
-            matrix = matrix * np.eye(k)
+            matrix = np.diag(np.full(k, matrix))
         if matrix.shape != (k, k):
             raise StateError(
                 f"the weight of joint {self._model.joint_names[j]!r} must be a number or a {k} x {k} matrix, not of "

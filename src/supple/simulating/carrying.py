@@ -9,6 +9,7 @@ Bodies and joints are identified by name.
   be the child, so in the coordinates of the reversed joint they rotate with it.
 - A joint on the world stays the same as long as its body, its type and its placement do. Otherwise it is gone, and
   forces that act there are refused.
+- Pairs of bodies or shapes that never touch are named, too; those of which one is gone are left out.
 - A function (state) or (time, q, v, model) receives the model. A function of (time, q, v) alone is refused if q and v
   no longer mean what they meant at the beginning.
 
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.integrating.model_law import Actuation
 from supple.model.joints import SWAPS
@@ -51,6 +53,14 @@ def carried(first: Model, model: Model, forces: Sequence[Any], tau: Any) -> tupl
         return out, tau
     values = joint_forces(first, tau)
     return out + to.turning(values), to.torques(values)
+
+
+def carried_contacts(first: Model, model: Model, contacts: Contacts | None) -> Contacts | None:
+    """Those settings for its current model: pairs `apart` of which a body or shape is gone mean nothing any more."""
+    if contacts is None or model is first:
+        return contacts
+    gone = {*first.bodies, *first.shapes} - {*model.bodies, *model.shapes}
+    return replace(contacts, apart=[pair for pair in contacts.apart if gone.isdisjoint(pair)])
 
 
 class Carrying:

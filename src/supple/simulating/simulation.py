@@ -25,7 +25,7 @@ from supple.errors import StateError, printable, quoted
 from supple.integrating.closing import closed_at_first
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
-from supple.simulating.carrying import carried
+from supple.simulating.carrying import carried, carried_contacts
 from supple.simulating.contacts import renumbered, world_last
 from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
@@ -487,7 +487,8 @@ class Simulation:
     def _renewed(self, model: Model) -> Dynamics:
         """The same method and forces for another model."""
         forces, tau = carried(self.model, model, self._forces, self._tau)
-        made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau, self._contacts)
+        contacts = carried_contacts(self.model, model, self._contacts)
+        made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau, contacts)
         made.forces.scale_pushes(self.push_scale)
         self._made.append(made)
         return made

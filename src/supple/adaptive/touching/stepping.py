@@ -3,7 +3,7 @@
 A step in which nothing can touch, and in which only gravity acts, is one of steps.py. Any other step is that of
 contact/steps/stepping.py over the active joints: a midpoint rule, implicit in joint forces, which may be stiff. Its
 parts are solved [solution.py] and judged at their end, and halved if shapes overlap or energy is gained [halving.py].
-With all joints active it is the step of an exact run.
+With all joints active it is the step of an exact run in which something may touch.
 
 Active joints are chosen at the beginning of a step [choice.py], even if nothing touches: shapes that were
 rigidly connected until then may touch afterwards.
