@@ -90,10 +90,12 @@ class ContactRoom(ImplicitRoom):
         )  # fmt: skip
         self.scene: Held = Scene.of(length=LENGTH, known=Known.zeros(0), exerted=Exerted.zeros(0), **shared)
         self.ahead: Held = Scene.of(length=0.0, **shared)  # for the touches at the end of a part
+        mechanisms = mechanisms_of(model, groups)
+        with_loops = np.isin(groups, groups[model.dof_body[mechanisms.mechanism >= 0]]).astype(np.int64)
         self.landing: Held = Landing.of(
-            implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
-            placing=placing.call, groups=tree_groups_for(groups), owner=model.dof_body, tolerance=contacts.tolerance,
-            most=contacts.sweeps, overlap=contacts.overlap, q=np.zeros(model.nq),
+            implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms,
+            placing=placing.call, groups=tree_groups_for(groups, with_loops), owner=model.dof_body,
+            tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap, q=np.zeros(model.nq),
             pushes=np.zeros((model.n_bodies, 6)),
             **{name: np.zeros(model.nv) for name in ("middle", "v", "dv", "dq")},
         )  # fmt: skip

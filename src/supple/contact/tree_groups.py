@@ -11,10 +11,21 @@ from numpy.typing import NDArray
 
 from supple.contact.islands import set_of
 from supple.contact.memory import LIMIT
+from supple.spatial.algebra import Force, Mat3, RigidInertia, Vec3
 from supple.spatial.compiler import helper, part
-from supple.spatial.fields import Floats, Integers
+from supple.spatial.fields import Floats, Integers, Value
 from supple.spatial.held import Held
-from supple.spatial.structs import Struct
+from supple.spatial.structs import Struct, Table
+
+
+class Momentum(Struct):
+    """Of trees that push each other [steps/momenta.py]; of each tree, the pose of its root where forces acted."""
+
+    R = Value(Mat3)
+    P = Value(Vec3)
+    f = Value(Force)  # about the origin of their first body
+    Y = Value(RigidInertia)  # likewise
+    before = Value(Force)  # about their centre of mass, before they are moved
 
 
 class TreeGroups(Struct):
@@ -22,13 +33,18 @@ class TreeGroups(Struct):
     joined = Integers()  # (bodies,) disjoint sets of trees that touch
     share = Floats()  # (bodies,) of a set: how much of its motion is made
     deep = Integers()  # (bodies,) of a set: whether something overlaps too far
+    looped = Integers()  # (bodies,) whether its tree has loops
+    pushed = Integers()  # (bodies,) disjoint sets of trees that push each other [steps/momenta.py], ...
+    held = Integers()  # ... whether one of these is not free, ...
+    kept = Integers()  # ... whether it keeps its momentum, ...
+    momenta = Table(Momentum)  # ... and that
 
 
-def tree_groups_for(tree: NDArray[np.int64]) -> Held:
-    """The memory, given one body of the tree of every body."""
+def tree_groups_for(tree: NDArray[np.int64], looped: NDArray[np.int64]) -> Held:
+    """The memory, given one body of the tree of every body, and whether that has loops."""
     n = len(tree)
-    ints = {name: np.zeros(n, dtype=np.int64) for name in ("joined", "deep")}
-    return TreeGroups.of(tree=tree, share=np.zeros(n), **ints)
+    ints = {name: np.zeros(n, dtype=np.int64) for name in ("joined", "deep", "pushed", "held", "kept")}
+    return TreeGroups.of(tree=tree, looped=looped, share=np.zeros(n), momenta=Momentum.zeros(n), **ints)
 
 
 @helper

@@ -14,6 +14,16 @@ from supple.adaptive.touching.search import search_placed
 from supple.contact.response.velocity_products import turn_back_joint
 from supple.contact.steps.finishing import APART, TRIES, move_less, too_late
 from supple.contact.steps.judging import book, energy_excess, forgive, left_to_add, mark_deep
+from supple.contact.steps.momenta import (
+    ROUNDS,
+    add_body,
+    begin_sums,
+    find_free,
+    is_kept,
+    keep_sums,
+    note_roots,
+    restore_sums,
+)
 from supple.contact.steps.part_length import SHARE
 from supple.contact.steps.striking import end_of_tree
 from supple.contact.tree_groups import find_groups, group_of
@@ -121,12 +131,20 @@ def is_moved(m, dq, first, last):
 
 
 @helper
-def energies_of_moved(hybrid, m):
-    """Kinetic and gravitational energy of the trees that dq moves."""
+def is_changed(hybrid, m, first, last):
+    """Whether dq moves any of these bodies, or others with which they keep their momentum."""
+    touching = touching_of(hybrid)
+    kept = hybrid.n_loop_rows == 0 and is_kept(touching.groups, first)
+    return kept or is_moved(m, touching.dq, first, last)
+
+
+@helper
+def energies_of_changed(hybrid, m):
+    """Kinetic and gravitational energy of the trees that is_changed is about."""
     first, kinetic, potential = 0, 0.0, 0.0
     while first < m.n:
         last = end_of_trees(hybrid, m, first)
-        if is_moved(m, touching_of(hybrid).dq, first, last):
+        if is_changed(hybrid, m, first, last):
             moving, lifted = energies_of(hybrid, first, last)
             kinetic, potential = kinetic + moving, potential + lifted
         first = last
@@ -148,11 +166,11 @@ def group_trees(hybrid, m):
 
 @helper
 def move_trees(hybrid, m, x):
-    """Moves the trees that dq moves, by the share of their group, and places them there."""
+    """Moves trees by dq, by the share of their group, and places them there."""
     dq, groups, first = touching_of(hybrid).dq, touching_of(hybrid).groups, 0
     while first < m.n:
         last = end_of_trees(hybrid, m, first)
-        if is_moved(m, dq, first, last):
+        if is_changed(hybrid, m, first, last):
             move_bodies(hybrid, m, x, dq, groups.share[group_of(groups, first)], first, last)
             if hybrid.n_loop_rows > 0:
                 place_here(hybrid)
@@ -162,20 +180,59 @@ def move_trees(hybrid, m, x):
 
 
 @helper
+def sum_momenta(hybrid, m, x):
+    """The momenta of trees that are to keep them, as they are placed."""
+    touching = touching_of(hybrid)
+    begin_sums(touching.groups, m.n)
+    for b in range(m.n):
+        add_body(touching.groups, touching.scene.bodies, b, x.work.bodies[b].I)
+
+
+@helper
+def keep_momenta(hybrid, m, x):
+    """Keeps the momenta of free trees that dq is going to move. Returns whether there are any."""
+    touching = touching_of(hybrid)
+    if hybrid.n_loop_rows > 0 or not find_free(touching.groups, touching.scene, m, touching.dq):
+        return False
+    sum_momenta(hybrid, m, x)
+    keep_sums(touching.groups, m.n)
+    return True
+
+
+@helper
+def restore_momenta(hybrid, m, x):
+    """Gives trees the momenta that were kept, where they have been moved to."""
+    groups = touching_of(hybrid).groups
+    for k in range(1, ROUNDS + 1):
+        sum_momenta(hybrid, m, x)
+        restore_sums(groups, m, touching_of(hybrid).scene.bodies, x.v, k < ROUNDS)
+        first = 0
+        while first < m.n:
+            last = end_of_tree(m, first)
+            if is_kept(groups, first):
+                place_trees(hybrid, first, last)
+            first = last
+
+
+@helper
 def move_apart(hybrid, horizon):
     """Moves q by dq, which removes overlap: by as much of it as the budget of kinetic energy allows, and as makes
-    nothing else overlap [contact/tree_groups.py]. Returns the overlap that is left [too_deep]."""
+    nothing else overlap [contact/tree_groups.py]. Free trees keep their momenta [contact/steps/momenta.py]. Returns the
+    overlap that is left [too_deep]."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, gain, lifted, depth = touching.scene, 0.0, 0.0, 0.0
-    kinetic, potential = energies_of_moved(hybrid, m)
+    group_trees(hybrid, m)
+    keeps = keep_momenta(hybrid, m, x)
+    kinetic, potential = energies_of_changed(hybrid, m)
     copy_v(scene, x.v, touching.dv)
     copy_q(m, x.q, touching.q0)
     allowed = left_to_add(touching, touching.budget)
-    group_trees(hybrid, m)
     for attempt in range(APART + 2):
         move_trees(hybrid, m, x)
-        now, after = energies_of_moved(hybrid, m)
+        if keeps:
+            restore_momenta(hybrid, m, x)
+        now, after = energies_of_changed(hybrid, m)
         gain, lifted = now - kinetic, after - potential
         fits = gain <= allowed or attempt > APART
         if fits:
@@ -204,6 +261,8 @@ def finish_part(hybrid, kinetic, potential, h, length):
     touching = touching_of(hybrid)
     risen, rest = touching.risen, touching.left - length
     horizon = rest if rest > SHARE * h else h
+    if touching.apart:
+        note_roots(touching.groups, m, touching.scene.bodies)
     copy_v(touching.scene, touching.end, x.v)
     move_by(hybrid, m, x, touching.end, touching.after)
     closed = close_part(hybrid, length)

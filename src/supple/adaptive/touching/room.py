@@ -118,7 +118,7 @@ class TouchesOfHybrid(Pointing):
             "boxes": Box.zeros(boxes), "swept": Swept.zeros(boxes), "begins": np.zeros(boxes),
             "sides": np.zeros(2 * boxes), "travels": Travel.zeros(n), "listed_shapes": ListedShape.zeros(shapes),
             "shape_travel": np.zeros(2 * shapes), "shape_step_travel": np.zeros(shapes), "counts": _ints(DIGITS),
-            "stack": _ints(24 * self.assembly.depth + 64), "groups": tree_groups_for(_ints(n)),
+            "stack": _ints(24 * self.assembly.depth + 64), "groups": tree_groups_for(_ints(n), _ints(n)),
             **{name: _ints(nodes) for name in ("stamps", "reduced_body", "own_paths")},
             **{name: _ints(boxes) for name in ("order", "inside")},
             **{name: _ints(shapes) for name in ("shape_stamps", "tried")},

@@ -22,11 +22,13 @@ from supple.contact.steps.judging import (
     too_deep,
 )
 from supple.contact.steps.landing import move_bodies, speed_of_touch
+from supple.contact.steps.momenta import ROUNDS, add_body, begin_sums, find_free, keep_sums, note_roots, restore_sums
 from supple.contact.tree_groups import find_groups, group_of, move_all_less, move_deep_less
+from supple.exact.motion import turned_inertia
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.projecting import CLOSED, project_kernel
 from supple.integrating.stages import slope_of
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, part
 
 APART = 3  #: attempts to move overlapping shapes apart; then groups that overlap do not move, and then none does
 LESS = 0.25  #: the factor of a motion that makes something overlap
@@ -147,20 +149,44 @@ def move_groups(landing):
     end_move(m, step)
 
 
+@part
+def sum_momenta(groups, m, bodies):
+    """The momenta of trees that are to keep them, as they are placed."""
+    begin_sums(groups, m.n)
+    for b in range(m.n):
+        add_body(groups, bodies, b, turned_inertia(bodies[b].R, m.shapes[b]))
+
+
+@helper
+def restore_momenta(landing):
+    """Gives trees the momenta that were kept, where they have been moved to."""
+    step, bodies, groups = landing.implicit.body.step, landing.scene.bodies, landing.groups
+    for k in range(1, ROUNDS + 1):
+        sum_momenta(groups, step.model, bodies)
+        restore_sums(groups, step.model, bodies, step.v, k < ROUNDS)
+        move_bodies(step.model, step.q, step.v, landing.placing)
+
+
 @helper
 def move_apart(landing, kinetic):
     """Moves q by dq, which removes overlap, or by as much of it as adds no more kinetic energy than allowed and causes
-    no other overlap [tree_groups.py]. Returns the energies then; landing.depth is the largest overlap beyond tolerance
-    [judging.py]."""
+    no other overlap [tree_groups.py]. Free trees keep their momenta [momenta.py]. Returns the energies then;
+    landing.depth is the largest overlap beyond tolerance [judging.py]."""
     scene, step, groups = landing.scene, landing.implicit.body.step, landing.groups
     m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
         landing.dv[j] = step.v[j]
     allowed = left_to_add(landing, landing.spare)
     find_groups(groups, scene, m.n)
+    keeps = find_free(groups, scene, m, landing.dq)
+    if keeps:
+        sum_momenta(groups, m, scene.bodies)
+        keep_sums(groups, m.n)
     for attempt in range(APART + 2):
         move_groups(landing)
         move_bodies(m, step.q, step.v, landing.placing)
+        if keeps:
+            restore_momenta(landing)
         now, lower, _ = energies(m, scene.bodies, step.v)
         fits = now <= kinetic + allowed or attempt > APART
         if fits:
@@ -204,6 +230,8 @@ def finish_part(landing, kinetic, potential, h, length):
     whether it is accepted, and the energies where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
+    if landing.apart:
+        note_roots(landing.groups, m, scene.bodies)
     closed, risen = move_part(landing), landing.risen
     now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
