@@ -185,7 +185,8 @@ def sum_momenta(hybrid, m, x):
     touching = touching_of(hybrid)
     begin_sums(touching.groups, m.n)
     for b in range(m.n):
-        add_body(touching.groups, touching.scene.bodies, b, x.work.bodies[b].I)
+        if is_kept(touching.groups, b):
+            add_body(touching.groups, touching.scene.bodies, b, x.work.bodies[b].I)
 
 
 @helper
@@ -206,12 +207,12 @@ def restore_momenta(hybrid, m, x):
     for k in range(1, ROUNDS + 1):
         sum_momenta(hybrid, m, x)
         restore_sums(groups, m, touching_of(hybrid).scene.bodies, x.v, k < ROUNDS)
-        first = 0
-        while first < m.n:
-            last = end_of_tree(m, first)
-            if is_kept(groups, first):
-                place_trees(hybrid, first, last)
-            first = last
+    first = 0
+    while first < m.n:
+        last = end_of_tree(m, first)
+        if is_kept(groups, first):
+            place_trees(hybrid, first, last)
+        first = last
 
 
 @helper

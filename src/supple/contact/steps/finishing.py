@@ -22,7 +22,16 @@ from supple.contact.steps.judging import (
     too_deep,
 )
 from supple.contact.steps.landing import move_bodies, speed_of_touch
-from supple.contact.steps.momenta import ROUNDS, add_body, begin_sums, find_free, keep_sums, note_roots, restore_sums
+from supple.contact.steps.momenta import (
+    ROUNDS,
+    add_body,
+    begin_sums,
+    find_free,
+    is_kept,
+    keep_sums,
+    note_roots,
+    restore_sums,
+)
 from supple.contact.tree_groups import find_groups, group_of, move_all_less, move_deep_less
 from supple.exact.motion import turned_inertia
 from supple.integrating.chart import point_into, rate_into
@@ -154,7 +163,8 @@ def sum_momenta(groups, m, bodies):
     """The momenta of trees that are to keep them, as they are placed."""
     begin_sums(groups, m.n)
     for b in range(m.n):
-        add_body(groups, bodies, b, turned_inertia(bodies[b].R, m.shapes[b]))
+        if is_kept(groups, b):
+            add_body(groups, bodies, b, turned_inertia(bodies[b].R, m.shapes[b]))
 
 
 @helper
@@ -164,7 +174,7 @@ def restore_momenta(landing):
     for k in range(1, ROUNDS + 1):
         sum_momenta(groups, step.model, bodies)
         restore_sums(groups, step.model, bodies, step.v, k < ROUNDS)
-        move_bodies(step.model, step.q, step.v, landing.placing)
+    move_bodies(step.model, step.q, step.v, landing.placing)
 
 
 @helper

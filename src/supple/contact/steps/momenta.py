@@ -98,10 +98,9 @@ def begin_sums(groups, n):
 @helper
 def add_body(groups, bodies, b, I):
     """Adds the momentum and the inertia I of a body, as it is placed, to those of its set, about its first body."""
-    if is_kept(groups, b):
-        i = crowd_of(groups, b)
-        one, r = groups.momenta[i], bodies[b].P - bodies[i].P
-        one.f, one.Y = one.f + shift_force(r, I @ bodies[b].V), one.Y + shift_rigid(r, I)
+    i = crowd_of(groups, b)
+    one, r = groups.momenta[i], bodies[b].P - bodies[i].P
+    one.f, one.Y = one.f + shift_force(r, I @ bodies[b].V), one.Y + shift_rigid(r, I)
 
 
 @helper
@@ -130,15 +129,21 @@ def restoring(one, turns):
 
 @part
 def restore_sums(groups, m, bodies, v, turns):
-    """Adds motions to v that restore the momenta that were kept, but for what bodies rotate from where forces acted to
-    where they are placed. turns: whether motions rotate; if they do not, momentum without its angular part is exact."""
+    """Adds motions to v, and to the velocities of bodies, that restore the momenta that were kept, but for what bodies
+    rotate from where forces acted to where they are placed. turns: whether motions rotate; if they do not, momentum
+    without its angular part is exact."""
+    at = lin = ang = Vec3(0.0, 0.0, 0.0)  # of the root of the present tree
     for b in range(m.n):
-        if m.bodies[b].parent < 0 and is_kept(groups, b):
-            i, j = crowd_of(groups, b), m.bodies[b].iv
-            root, one = groups.momenta[b], groups.momenta[i]
-            V = shift_motion(root.P - one.P, restoring(one, turns))
-            set_triple(v, j, triple(v, j) + V.lin @ bodies[b].R)
-            set_triple(v, j + 3, triple(v, j + 3) + V.ang @ root.R)
+        if is_kept(groups, b):
+            if m.bodies[b].parent < 0:
+                root, one, j = groups.momenta[b], groups.momenta[crowd_of(groups, b)], m.bodies[b].iv
+                V = shift_motion(root.P - one.P, restoring(one, turns))
+                turning = V.ang @ root.R
+                set_triple(v, j, triple(v, j) + V.lin @ bodies[b].R)
+                set_triple(v, j + 3, triple(v, j + 3) + turning)
+                at, lin, ang = bodies[b].P, V.lin, bodies[b].R @ turning
+            V = bodies[b].V
+            bodies[b].V = Motion(V.ang + ang, V.lin + lin + cross(ang, bodies[b].P - at))
 
 
 @helper
