@@ -24,6 +24,15 @@ def test_the_law_of_contact_holds_at_every_step_of_random_scenes(seed: int) -> N
     assert max(verdict.rise) < 1e-3
 
 
+def test_light_links_between_heavy_ones_gain_no_energy() -> None:
+    """A link of 2 g between 65 kg and 0.1 kg turns at up to 1,000 rad/s, and needs parts of steps that are shorter than
+    those that are halved because of overlap."""
+    verdict = Verdict()
+    judge_scene(3, 68, verdict)
+    assert not verdict.refused and verdict.rough == 0
+    assert max(verdict.rise) < 1e-3 and max(verdict.total) < 1e-3
+
+
 @pytest.mark.parametrize("friction", [1e-12, 100.0, 1e3])
 def test_the_law_of_contact_holds_however_smooth_or_rough_bodies_are(friction: float) -> None:
     """Friction of 1,000 stands for bodies that never slide: cones are so flat that normal forces hardly matter beside

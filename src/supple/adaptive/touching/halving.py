@@ -20,8 +20,8 @@ from supple.adaptive.touching.sleeping import wake_touched
 from supple.adaptive.touching.solution import solve_part, strike
 from supple.contact.outcomes import DONE, MORE_ENTRIES, MORE_EQUATIONS, MORE_TOUCHES, RELAXED, STRIKES, UNSOLVED
 from supple.contact.steps.exerting import add_exerted, may_exert
-from supple.contact.steps.judging import GAIN, begin_account, book, count_rough
-from supple.contact.steps.part_length import FINEST, SHARE, careful_length
+from supple.contact.steps.judging import GAIN, begin_account, book, count_rough, is_shortest
+from supple.contact.steps.part_length import SHARE, careful_length
 from supple.contact.steps.warm_start import recall, remember
 from supple.spatial.compiler import helper
 
@@ -82,7 +82,7 @@ def solve_and_judge(hybrid, h, bounced):
             if found == LACKS_ROOM:
                 take_back(hybrid)
                 return MORE_TOUCHES
-            if found == GOOD or length <= FINEST * h:
+            if found == GOOD or is_shortest(touching, length, h):
                 break
             take_back(hybrid)
             touching.longest, length = length, 0.5 * length

@@ -21,7 +21,6 @@ from supple.spatial.compiler import helper
 CURVED = 5e-4  #: metres by which gaps may deviate from straight lines in a part ...
 PARTS_MOST = 8  #: ... unless a step would need more parts than this
 SHARE = 1e-6  #: of a step: the shortest part
-FINEST = 1.0 / 128.0  #: of a step: shorter parts are not halved because of overlap or energy
 FASTEST = 1e-3  #: of a step: the shortest part because of fast shapes
 
 

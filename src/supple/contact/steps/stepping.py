@@ -27,9 +27,9 @@ from supple.contact.geometry.points import norm
 from supple.contact.outcomes import DONE, FLIGHT, MORE_TOUCHES, STRIKES, UNSOLVED
 from supple.contact.steps.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.steps.finishing import begin_part, finish_part, move_on, take_back
-from supple.contact.steps.judging import GAIN, begin_account, book, count_rough, energies
+from supple.contact.steps.judging import GAIN, begin_account, book, count_rough, energies, is_shortest
 from supple.contact.steps.landing import Landing, move_bodies
-from supple.contact.steps.part_length import FINEST, SHARE, careful_length
+from supple.contact.steps.part_length import SHARE, careful_length
 from supple.contact.steps.part_solution import solve_part, strike
 from supple.contact.steps.warm_start import copy_known, recall, remember
 from supple.integrating.stages import place_stage
@@ -156,7 +156,7 @@ def take_part(landing, h, length, bounced, kinetic, potential):
         else:
             lifted, spare = landing.lifted, landing.spare
             good, new_kinetic, new_potential = finish_part(landing, kinetic, potential, h, length)
-            if good or length <= FINEST * h:
+            if good or is_shortest(landing, length, h):
                 if not good:
                     count_rough(landing)
                 return DONE, length, rejected, new_kinetic, new_potential
