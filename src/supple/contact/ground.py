@@ -29,6 +29,15 @@ def ground_shape(model: Model, height: float) -> Shape:
     return Shape(name, -1, "plane", (), height * up, rotation_to_z(up[None])[0])
 
 
+def only_plane(model: Model) -> Floats | None:
+    """(4,) normal and height of the plane of the world; None if there is none, or several."""
+    planes = [x for x in model.shape_list if x.kind == "plane"]
+    if len(planes) != 1:
+        return None
+    up = planes[0].rotation[:, 2]
+    return np.append(up, up @ planes[0].position)
+
+
 def lowest_point(model: Model, q: Floats) -> float:
     """The height of the lowest point of all shapes, also of those fixed to the world, but not of planes; 0 if there are
     none."""
