@@ -480,6 +480,18 @@ def test_random_scenes_of_which_some_joints_move_keep_the_law(seed: int, number:
     assert max(verdict.overlap) < 5.2e-4 and max(verdict.beyond) < 5.2e-4 and max(verdict.rise) < 1e-3
 
 
+@pytest.mark.parametrize(("active", "ends"), [(0, 0.9), (1, 0.5)])
+def test_a_joint_that_began_beyond_its_limit_is_moved_back_while_it_is_active(active: int, ends: float) -> None:
+    b = ModelBuilder("bent", gravity=(0, 0, 0))
+    b.add_body("one", joint="free", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.add_body("two", "one", axis=(0, 1, 0), mass=1.0, inertia=(0.1, 0.1, 0.1), lower=-0.5, upper=0.5)
+    b.add_shape("one", "sphere", [0.05])
+    model = b.build()
+    body = AdaptiveDynamics(model, [*model.neutral()[:7], 0.9], active=active, contacts=True)
+    body.run(0.1, dt=1e-3)
+    assert body.q[7] == pytest.approx(ends, abs=1e-6)
+
+
 def test_energy_that_a_contact_takes_takes_rounding_with_it() -> None:
     """A slide flies to its limit and stops there: what rounding added in flight is more than all that is left."""
     b = ModelBuilder("slide", gravity=(0.0, 0.0, 0.0))

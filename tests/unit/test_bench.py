@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from supple import scenes
-from supple.bench import dynamics, measure, virtual_work
+from supple.bench import contact, dynamics, measure, virtual_work
 from supple.bench import run as runner
 from supple.bench.measure import agree
 from supple.bench.rows import ABOVE_AIM, ABOVE_FLOOR, BELOW_FLOOR, Row
@@ -133,3 +133,15 @@ def test_stretches_of_adaptive_dynamics_start_where_they_started_before():
         ends.append(stretch.go())
     assert ends[0].active_count == ends[1].active_count == 20 + 1  # the root does not count
     assert ends[0].acceleration_error == ends[1].acceleration_error > 0
+
+
+def test_mujocos_people_at_rest_sleep_only_where_they_may() -> None:
+    """A person alone, who lies still: within the time that the benchmark of contact gives MuJoCo."""
+    mujoco = pytest.importorskip("mujoco")
+    scene = scenes.falling_crowd(1, 1)
+    body = contact._pushed(scene)
+    body.run(6.0, scene.dt)
+    assert body.sleeping.tolist() == [0]
+    peers = contact._peers(mujoco, contact._full(scene, body), contact.SETTLES)
+    assert all(np.isfinite(x.window(body.q.copy(), body.v.copy())) for x in peers.values())
+    assert [x.asleep for x in peers.values()] == [0, 1]

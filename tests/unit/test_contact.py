@@ -447,6 +447,16 @@ def test_the_ground_is_below_what_is_fixed_to_the_world() -> None:
 
 
 @pytest.mark.parametrize("method", ["aba", "adaptive"])
+@pytest.mark.parametrize(("group", "mask"), [(2, 4), (0, 2**31), (1, 0)])
+def test_shapes_of_all_groups_stand_on_the_ground(group: int, mask: int, method: Any) -> None:
+    """As robots do whose shapes touch only those of the floor in their file."""
+    model = balls(2, group=group, mask=mask)
+    how: Any = {"method": method, "active": 0} if method == "adaptive" else {}
+    r = simulate(model, at(model, (0, 0, 0.3), (0.5, 0, 0.3)), duration=0.5, contacts=Contacts(ground=0.0), **how)
+    np.testing.assert_allclose(r.q[-1, [2, 9]], 0.1, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["aba", "adaptive"])
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "hull"])
 def test_forces_are_those_on_bodies_whatever_the_shape_of_the_world(kind: str, method: Any) -> None:
     """The world's shape is the other one, also where a search for contacts takes it first."""

@@ -222,6 +222,21 @@ def test_a_chain_of_balls_hands_on_what_hits_it(e: float) -> None:
     np.testing.assert_allclose(r.v[-1, ::6], [*expected, speed], rtol=1e-9)
 
 
+@pytest.mark.parametrize("lifted", [1, 2])
+def test_newtons_cradle_of_pendulums(lifted: int) -> None:
+    """As many balls swing out at the other end, as far, while those between hang still; then they come back."""
+    b = ModelBuilder("cradle")
+    for i in range(5):
+        b.add_body(f"ball{i}", axis=(0, 1, 0), position=(0.1 * i, 0, 0), mass=1.0, com=(0, 0, -1), inertia=[1e-3] * 3)
+        b.add_shape(f"ball{i}", "sphere", [0.05], (0, 0, -1), restitution=1.0, friction=0.0)
+    q = np.where(np.arange(5) < lifted, 0.3, 0.0)
+    r = simulate(b.build(), q, duration=2.0, contacts=True)
+    out, back = np.abs(r.q - q[::-1] * -1.0).max(axis=1).argmin(), np.abs(r.q - q).max(axis=1)
+    np.testing.assert_allclose(r.q[out], -q[::-1], atol=1e-3)
+    assert 0.9 < r.times[out] < 1.2 and back[r.times > 1.9].min() < 2e-3
+    np.testing.assert_allclose(r.energy, r.energy[0], rtol=1e-4)
+
+
 @pytest.mark.parametrize("how", [{}, ADAPTIVE])
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 def test_a_ball_hits_a_rod_on_a_pivot(how: dict[str, Any], e: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from numba import types
 
 import supple
-from supple import Contacts, ModelBuilder, simulate
+from supple import Contacts, Controller, ModelBuilder, simulate
 from supple.contact.joint_limits import PLAY
 from supple.contact.memory import LIMIT, Scene, Touch
 from supple.contact.steps.judging import deepest_of
@@ -26,6 +26,25 @@ def test_a_limp_robot_falls(name: str, dt: float, duration: float) -> None:
     model = supple.load(robot(name), floating_base=True)
     run = simulate(model, duration=duration, dt=dt, contacts=Contacts(ground="below"))
     assert run.about["contact_faults"]["rough"] == 0
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.002, 0.005])
+def test_a_humanoid_with_limits_and_motors_stands(dt: float) -> None:
+    """The motors of its shoulders and elbows press against their limits."""
+    model = supple.load(robot("icub.urdf"), floating_base=True)
+    joints = [model.joints[i] for i in range(model.n_joints) if model.joints[i].type == "revolute"]
+    at = np.array([joint.q.start for joint in joints])
+    q, target = model.neutral(), np.clip(0.0, model.lower[at], model.upper[at])
+    q[at] = target
+    pressed = (model.upper[at] - target < 1e-9) * 0.1 - (target - model.lower[at] < 1e-9) * 0.1
+    assert (pressed != 0.0).sum() >= 4
+    motors = [Controller(joint.name, 500.0, 20.0, target=x) for joint, x in zip(joints, target + pressed)]
+    run = simulate(model, q, duration=1.0, dt=dt, forces=motors, contacts=Contacts(ground="below"))
+    assert np.abs(run.q[:, :3]).max() < 5e-3 and run.kinetic[-1] < 1e-4  # motors give way a little
+    assert max((run.q[:, at] - model.upper[at]).max(), (model.lower[at] - run.q[:, at]).max()) < 1e-6
+    carried = sum(c.force[2] for c in run.contacts(-1) if c.other == "ground")
+    assert carried == pytest.approx(9.81 * model.total_mass, rel=1e-2)
+    assert not any(run.about["contact_faults"].values())
 
 
 def test_a_robot_on_feet_with_chamfers_rests() -> None:

@@ -121,7 +121,8 @@ def test_suggestions_for_names_cost_little() -> None:
     assert unknown("link", "x", ["base", "arm"]).endswith("; there are: 'base', 'arm'")
     assert unknown("link", "x", [f"link {i}" for i in range(9)]).endswith("; there are 9 of them: 'link 0', 'link 1', "
                                                                           "'link 2', 'link 3', ...")  # fmt: skip
-    assert unknown("link", "x", ["base"], listed=True).endswith("; there are 1 of them")
+    assert unknown("link", "x", ["base"]).endswith("; there is one: 'base'")
+    assert unknown("link", "x", ["base"], listed=True).endswith("; there is one")
     assert unknown("link", "x", []).endswith("; there are none")
     for name, known in (("ab" * 50_000, ["ba" * 50_000]), ("ab" * 30, ["ba" * 50_000] * 100)):
         assert len(unknown("link", name, known)) < 200

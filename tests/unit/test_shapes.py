@@ -176,7 +176,7 @@ def test_urdf_collisions_are_shapes(tmp_path: Path) -> None:
         ('<sphere radius="0"/>', "positive"),
         ('<cylinder radius="1" length="nan"/>', "length"),
         ('<mesh filename="flat.stl"/>', "no volume"),
-        ('<mesh filename="none.stl"/>', "no STL"),
+        ('<mesh filename="none.stl"/>', "the STL file has no corners"),
         ('<mesh filename="short.stl"/>', "a binary STL of 3 triangles it is cut off after 2"),
         ('<mesh filename="signalling.stl"/>', "finite"),
     ],
@@ -258,6 +258,15 @@ def test_a_mesh_with_something_else_than_numbers_is_refused(
     with pytest.raises(ParseError, match=words) as e:
         corners_in(tmp_path / name)
     assert e.value.line == line
+
+
+def test_a_corner_of_a_binary_stl_that_is_not_finite_is_named(tmp_path: Path) -> None:
+    facets = np.zeros((2, 50), dtype=np.uint8)
+    facets[:, 12:48] = np.arange(18, dtype="<f4").view(np.uint8).reshape(2, 36)
+    facets[1, 24:28] = np.array([np.nan], dtype="<f4").view(np.uint8)
+    (tmp_path / "a.stl").write_bytes(bytes(80) + (2).to_bytes(4, "little") + facets.tobytes())
+    with pytest.raises(ParseError, match="corner 5 of 6 is not finite"):
+        corners_in(tmp_path / "a.stl")
 
 
 def test_collision_meshes_that_are_not_read_are_reported(tmp_path: Path) -> None:

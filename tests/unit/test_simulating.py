@@ -198,6 +198,17 @@ def test_what_to_do_about_energy_is_not_what_is_done_already():
     assert str(caught.value).endswith("too long for integrator 'rk4': use a smaller dt, or integrator 'dop853'")
 
 
+@pytest.mark.parametrize(("integrator", "advice"), [("rk4", ""), ("euler", ", or integrator 'rk4'")])
+def test_a_run_with_contacts_is_not_told_to_take_steps_that_contacts_refuse(integrator, advice):
+    b = supple.ModelBuilder("hanging")
+    b.add_body("rod", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1), joint_name="pivot")
+    b.add_shape("rod", "sphere", [0.1])
+    how = dict(duration=600.0, dt=0.9 if integrator == "rk4" else 0.05, integrator=integrator)
+    with pytest.raises(supple.SimulationError, match="energy grows") as caught:
+        supple.simulate(b.build(), [1.0], contacts=True, **how)
+    assert str(caught.value).endswith(f"too long for integrator '{integrator}': use a smaller dt{advice}")
+
+
 @pytest.mark.parametrize("dt", [1e-2, 1e-6])
 def test_energy_of_the_first_steps_is_not_from_nowhere(dt):
     """A body at rest, pushed where there is no gravity: of k explicit steps' kinetic energy 1/k is too much, however

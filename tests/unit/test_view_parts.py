@@ -410,6 +410,25 @@ def test_shapes_without_their_sizes_are_not_drawn(kind: str, size: tuple[float, 
     assert not drawn and f"a {kind}" in failed[0] and left_out == list(model.visuals)
 
 
+@pytest.mark.parametrize("planes", [1, 2])
+def test_a_plane_is_the_ground_and_planes_that_are_not_are_said(planes: int) -> None:
+    b = supple.ModelBuilder()
+    b.add_body("ball", joint="free", mass=1.0, inertia=np.eye(3))
+    b.add_shape("ball", "sphere", [0.1])
+    for _ in range(planes):
+        b.add_visual(None, "plane", (1.0, 1.0))
+        b.add_shape(None, "plane", position=(0.0, 0.0, -0.2))
+    model = b.build()
+    run = supple.simulate(model, duration=0.01, contacts=True)
+    drawn, failed, _ = solids(model)
+    assert not drawn and (run.ground is None) == (planes > 1)
+    if planes == 1:
+        np.testing.assert_array_equal(run.ground, (0.0, 0.0, 1.0, -0.2))
+        assert failed == []
+    else:
+        assert set(failed) == {"a plane"}
+
+
 def test_bodies_whose_visuals_cannot_be_drawn_have_their_contact_shapes(tmp_path: Path) -> None:
     """The trunk keeps a small visual beside the mesh that is left out; the leg has only the mesh; the tail no shape."""
     b = supple.ModelBuilder()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ CROWD_MUJOCO, HUMANOID_MUJOCO = (1.0, 2.0), (1.0, 1.5)  #: times faster than mj_
 PUSHED, ON_GROUND, LYING = 0.3, 1.4, 60.0  #: seconds: of pushes, until everybody is down, and until they sleep, at most
 FALLING = tuple(0.32 + 0.08 * k for k in range(9))  #: seconds: instants of the fall, after the pushes ...
 LANDING = (1.12, 1.28, 1.44)  #: ... and of landing on each other
-SETTLES = 0.6  #: seconds for MuJoCo to fall asleep
+SETTLES = 2.0  #: seconds for MuJoCo to come to rest, in which a person alone falls asleep
 CALLS = 20  #: repeats of a window in which everybody sleeps: it takes microseconds
 OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "mj_step, sleep on"
 WINDOW = 20  #: steps that are timed together, with one update of the active joints
@@ -98,33 +97,42 @@ def _adaptive_window(body: AdaptiveDynamics, dt: float) -> float:
     return (time.process_time() - begun) / WINDOW
 
 
-def _mujoco_window(mujoco: Any, theirs: Any, full: Full, settle: float, q: Floats, v: Floats) -> float:
-    """The same for MuJoCo, after `settle` seconds."""
-    data = mujoco_data(mujoco, theirs, full.room.model, q, v)
-    mujoco.mj_step(theirs, data, 1 + round(settle / full.dt))
-    begun = time.process_time()
-    mujoco.mj_step(theirs, data, WINDOW)
-    taken = time.process_time() - begun
-    if not np.isfinite(data.qpos).all():
-        raise SimulationError("MuJoCo's run diverged")
-    return taken / WINDOW
+class Theirs:
+    """Steps of MuJoCo's, of the same bodies."""
+
+    def __init__(self, mujoco: Any, full: Full, sleeps: bool, settle: float) -> None:
+        """sleeps: whether bodies at rest sleep. settle: seconds before a window."""
+        self.asleep = 0  #: trees, at the end of the last window
+        self._mujoco, self._full, self._settle = mujoco, full, settle
+        self._model = mujoco_model(mujoco, full.room, full.dt, sleeps)
+
+    def window(self, q: Floats, v: Floats) -> float:
+        """Seconds per step, over a window from a state, after settling."""
+        model, full = self._model, self._full
+        data = mujoco_data(self._mujoco, model, full.room.model, q, v)
+        self._mujoco.mj_step(model, data, 1 + round(self._settle / full.dt))
+        begun = time.process_time()
+        self._mujoco.mj_step(model, data, WINDOW)
+        taken = time.process_time() - begun
+        if not np.isfinite(data.qpos).all():
+            raise SimulationError("MuJoCo's run diverged")
+        self.asleep = model.ntree - data.ntree_awake
+        return taken / WINDOW
 
 
-def _others(mujoco: Any, full: Full, settle: float = 0.0) -> dict[str, Callable[[Floats, Floats], float]]:
-    """Functions (q, v) -> seconds per step over a window: of all joints, and of MuJoCo."""
-    calls: dict[str, Callable[[Floats, Floats], float]] = {FULL: full.window}
-    for name, sleeps in ((THEIRS, False), (ASLEEP, True)) if mujoco is not None else ():
-        model = mujoco_model(mujoco, full.room, full.dt, sleeps)
-        calls[name] = partial(_mujoco_window, mujoco, model, full, settle)
-    return calls
+def _peers(mujoco: Any, full: Full, settle: float = 0.0) -> dict[str, Theirs]:
+    """MuJoCo's steps without sleep, and with it."""
+    sleeps = {THEIRS: False, ASLEEP: True} if mujoco is not None else {}
+    return {name: Theirs(mujoco, full, on, settle) for name, on in sleeps.items()}
 
 
-def _windows(mujoco: Any, body: AdaptiveDynamics, full: Full, rounds: int, settle: float = 0.0) -> dict[str, float]:
+def _windows(peers: dict[str, Theirs], body: AdaptiveDynamics, full: Full, rounds: int) -> dict[str, float]:
     """The least seconds per step of each method, over windows that take turns: the others start from the current state,
     adaptive dynamics continues from there."""
-    q, v, others = body.q.copy(), body.v.copy(), _others(mujoco, full, settle)
+    q, v = body.q.copy(), body.v.copy()
+    others: dict[str, Full | Theirs] = {FULL: full, **peers}
     taken = [
-        {OURS: _adaptive_window(body, full.dt), **{name: call(q, v) for name, call in others.items()}}
+        {OURS: _adaptive_window(body, full.dt), **{name: other.window(q, v) for name, other in others.items()}}
         for _ in range(rounds)
     ]
     return {name: min(x[name] for x in taken) for name in taken[0]}
@@ -163,8 +171,8 @@ def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple
     rounds, n = 2 if quick else 3, len(FALLING)
     body, states, ours = _falls(scene, rounds)
     full = _full(scene, body)
-    others = _others(mujoco, full)
-    least = {x: np.array([min(call(q, v) for _ in range(rounds)) for q, v in states]) for x, call in others.items()}
+    others: dict[str, Full | Theirs] = {FULL: full, **_peers(mujoco, full)}
+    least = {x: np.array([min(y.window(q, v) for _ in range(rounds)) for q, v in states]) for x, y in others.items()}
     fall = {x: float(taken[:n].mean()) for x, taken in least.items()}
     found = [Row("5 % active", float(ours[:n].mean()), "s", fall[FULL], FULL, SOME)]
     found += [Row("5 % active, landing", float(ours[n:].mean()), "s", float(least[FULL][n:].mean()), FULL)]
@@ -172,11 +180,13 @@ def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple
     yield title, found
     while len(body.sleeping) < (scene.model.parent < 0).sum() and body.time < LYING:
         body.run(0.2, scene.dt)
-    best = _windows(mujoco, body, full, 1, SETTLES)
+    peers = _peers(mujoco, full, SETTLES)
+    best = _windows(peers, body, full, 1)
     best[OURS] = min(_adaptive_window(body, full.dt) for _ in range(CALLS))
     asleep = f"{len(body.sleeping)} asleep"
     found = [Row(asleep, best[OURS], "s", best[FULL], FULL, AT_REST)]
-    found += [Row(asleep, best[OURS], "s", best[x], x) for x in (THEIRS, ASLEEP) if x in best]
+    names = {x: f"{x}: {y.asleep} asleep" if x == ASLEEP else x for x, y in peers.items()}
+    found += [Row(asleep, best[OURS], "s", best[x], name) for x, name in names.items()]
     yield title.replace("falls", "sleeps"), found
 
 
@@ -184,7 +194,8 @@ def _humanoid(mujoco: Any, quick: bool) -> list[Row]:
     scene = scenes.falling_crowd(1, 1)
     body = _pushed(scene)
     body.run(ON_GROUND - PUSHED, scene.dt)
-    best = _windows(mujoco, body, _full(scene, body), 5 if quick else 20)
+    full = _full(scene, body)
+    best = _windows(_peers(mujoco, full), body, full, 5 if quick else 20)
     found = [Row(FULL, best[FULL], "s", best[x], x, *HUMANOID_MUJOCO) for x in (THEIRS,) if x in best]
     return [*found, Row("5 % active", best[OURS], "s", best[FULL], FULL)]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from supple.exact.kinematics import poses
 from supple.model.geometry import rotation_to_z
 from supple.model.model import Model
-from supple.model.shapes import Shape
+from supple.model.shapes import ALL_BITS, Shape
 
 Floats = NDArray[np.float64]
 
@@ -22,11 +22,21 @@ def upwards(model: Model) -> Floats:
 
 
 def ground_shape(model: Model, height: float) -> Shape:
-    """A plane at a height, with a name that no other shape has."""
+    """A plane at a height, with a name that no other shape has; all groups touch it."""
     up, name = upwards(model), NAME
     while name in model.shapes:
         name += "_"
-    return Shape(name, -1, "plane", (), height * up, rotation_to_z(up[None])[0])
+    turn = rotation_to_z(up[None])[0]
+    return Shape(name, -1, "plane", (), height * up, turn, group=ALL_BITS, mask=ALL_BITS)
+
+
+def only_plane(model: Model) -> Floats | None:
+    """(4,) normal and height of the plane of the world; None if there is none, or several."""
+    planes = [x for x in model.shape_list if x.kind == "plane"]
+    if len(planes) != 1:
+        return None
+    up = planes[0].rotation[:, 2]
+    return np.append(up, up @ planes[0].position)
 
 
 def lowest_point(model: Model, q: Floats) -> float:

@@ -41,7 +41,7 @@ class Contacts:
     by a joint do not touch, unless neighbours is true, nor do shapes of one tree that overlap at the neutral position.
 
     ground: the height of a plane perpendicular to gravity, or "below": just below all shapes at the start of the run,
-    including those fixed to the world, except planes; None for no plane.
+    including those fixed to the world, except planes; None for no plane. Shapes of all groups touch it.
     friction, restitution: coefficients of all shapes, overriding their own.
     neighbours: whether bodies connected by a joint touch.
     apart: pairs of names, of bodies or shapes, that never touch.

@@ -41,8 +41,11 @@ def corners_in(path: str | Path) -> Floats:
     """(k, 3) the corners of its triangles; of an OBJ without faces, all of its vertices."""
     kind = Path(path).suffix.lower()
     found = corners_of_collada(path) if kind == ".dae" else _corners(path, kind)
-    if not len(found) or not np.isfinite(found).all():
-        raise ParseError(f"no {KINDS[kind]} file with corners, all of them finite", str(path))
+    if not len(found):
+        raise ParseError(f"the {KINDS[kind]} file has no corners", str(path))
+    wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if len(wrong):
+        raise ParseError(f"corner {wrong[0] + 1} of {len(found)} is not finite", str(path))
     return found
 
 

@@ -156,7 +156,7 @@ class _Writer:
         if visual.kind == "mesh" and visual.mesh is not None:
             form = etree.Element("mesh", filename=self._mesh_name(visual.mesh), scale=_numbers(visual.size))
         if form is None:
-            self._remark("visual", f"a {visual.kind} of link {link.get('name')!r} has no form in URDF and is left out")
+            self._remark("visual", f"the {visual.kind} of link {link.get('name')!r} has no form in URDF: left out")
             return
         element = etree.SubElement(link, "visual", {} if visual.name is None else {"name": visual.name})
         _origin(element, visual.position, visual.rotation)

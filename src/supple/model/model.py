@@ -206,6 +206,8 @@ def _some(known: Sequence[str], listed: bool) -> str:
     """How many there are, and the first few, if no list follows."""
     if not known:
         return "there are none"
+    if len(known) == 1:
+        return "there is one" if listed else f"there is one: {quoted(known[0])}"
     first = [quoted(x) for x in dict.fromkeys(known[:FEW])]
     while len(first) > 1 and sum(map(len, first)) > LONG_NAME:
         first.pop()

@@ -50,7 +50,8 @@ NEAR = 1e-9  #: corners of a hull that are this near each other, relative to its
 MOST_POINTS = 1_000_000
 MANY, LONG = 1000, 60  #: names that are not looked through, and letters of one, for the nearest
 FRACTION = number("a number from 0 to 1", 0.0, 1.0)
-BITS = whole(0, 2**32 - 1)
+ALL_BITS = 2**32 - 1  #: of a group or a mask
+BITS = whole(0, ALL_BITS)
 FRICTION = either([NOT_NEGATIVE, NONE])
 NAMES = several(TEXT, as_tuple=True)
 

@@ -74,5 +74,6 @@ def remedy(f: Dynamics, good: State, dt: float, integrator: str) -> str:
     if stiff is not None and stiff.too_stiff(dt):
         how = "integrator 'implicit'" + ("" if f.method == "aba" else " and method 'aba'")
         return f"{too_long}, since {stiff}: use {how}, or a smaller dt"
-    better = "'dop853'" if integrator == "rk4" else "'rk4' or 'dop853'"
-    return f"{too_long}: use a smaller dt, or integrator {better}"
+    fixed = f.contacts is not None  # contacts need steps of fixed length
+    better = [repr(x) for x in ("rk4", "dop853") if x != integrator and not (fixed and x == "dop853")]
+    return f"{too_long}: use a smaller dt" + (f", or integrator {' or '.join(better)}" if better else "")

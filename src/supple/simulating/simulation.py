@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
-from supple.contact.ground import upwards
+from supple.contact.ground import only_plane, upwards
 from supple.contact.room import COLUMNS
 from supple.contact.settings import Contacts, contacts_of
 from supple.errors import StateError, printable, quoted
@@ -219,10 +219,7 @@ class Simulation:
         if self._contacts is not None and self._contacts.ground is not None:
             self.ground = np.append(upwards(model), self._contacts.ground)
         elif self._contacts is not None:
-            planes = [x for x in model.shape_list if x.kind == "plane" and x.body < 0]
-            if len(planes) == 1:
-                up = planes[0].rotation[:, 2]
-                self.ground = np.append(up, up @ planes[0].position)
+            self.ground = only_plane(model)
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.ground import only_plane
 from supple.errors import ParseError
 from supple.files.apart import Reader
-from supple.model.model import Model, Visual
+from supple.model.model import Model, Visual, count
 from supple.model.shapes import Shape
 from supple.reading import LARGEST_FILE, check_file
 from supple.viewing.batch import Batch, Kind
@@ -54,8 +55,9 @@ class Drawn(NamedTuple):
 
 
 def solids(model: Model) -> Drawn:
-    """The visuals of a model."""
-    return _drawn(model.visuals)
+    """The visuals of a model, but for a plane on which bodies stand: it is the ground."""
+    standing = only_plane(model) is not None
+    return _drawn(v for v in model.visuals if not (standing and v.kind == "plane" and v.body < 0))
 
 
 def _drawn(given: Iterable[Visual]) -> Drawn:
@@ -63,7 +65,7 @@ def _drawn(given: Iterable[Visual]) -> Drawn:
     out, failed, left_out, patience = [], [], [], PATIENCE
     for v in given:
         if len(v.size) < SIZES.get(v.kind, 0):
-            failed.append(f"a {v.kind} without its {SIZES[v.kind]} sizes is not drawn")
+            failed.append(f"a {v.kind} without its {count(SIZES[v.kind], 'size')}")
             left_out.append(v)
             continue
         groups.setdefault((v.kind, v.mesh, _cap(v)), []).append(v)
@@ -72,9 +74,7 @@ def _drawn(given: Iterable[Visual]) -> Drawn:
     for (kind, mesh, cap), visuals in groups.items():
         begun = monotonic()
         if kind == "capsule":
-            made: list[Part] | str = (
-                [Part(*capsule(cap, sides), None)] if cap > 0.0 else "a capsule of no size is not drawn"
-            )
+            made: list[Part] | str = [Part(*capsule(cap, sides), None)] if cap > 0.0 else "a capsule of no size"
         elif kind != "mesh":
             made = _solid(kind)
         elif patience > 0:
@@ -176,14 +176,14 @@ def _solid(kind: str) -> list[Part] | str:
     elif kind == "cylinder":
         made = creation.cylinder(1.0, 1.0, sections=SIDES)
     else:
-        return f"a {kind} is not drawn"
+        return f"a {kind}"
     return [Part(np.asarray(made.vertices), np.asarray(made.faces), None)]
 
 
 def _mesh(path: str | None) -> list[Part] | str:
     """What is in a file, by colours; or why it is not drawn."""
     if path is None:
-        return "a mesh that is not in a file of its own is not drawn"
+        return "a mesh that is not in a file of its own"
     if not Path(path).exists():
         return f"{path}: is not there any more"
     try:
