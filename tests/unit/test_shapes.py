@@ -280,6 +280,55 @@ def test_a_kind_of_collision_geometry_that_is_not_supported_is_named(tmp_path: P
     assert not model.shape_list and "<ellipsoid> is not supported" in next(iter(model.report)).message
 
 
+BALL = geometry('<sphere radius="0.5"/>')
+
+
+def with_friction(folder: Path, link: str = "", robot: str = "") -> supple.Model:
+    """A ball, whose friction is in its link, in line 3, or beside it, in line 6."""
+    path = folder / "robot.urdf"
+    text = URDF.format(f"<collision>{BALL}</collision>{link}")
+    path.write_text(text.replace("</robot>", f"\n{robot}</robot>"))
+    return supple.load(path, floating_base=True)
+
+
+CONTACT, GAZEBO = (
+    '<contact><lateral_friction value="3"/>{}</contact>',
+    '<gazebo reference="base"><mu1>4</mu1>{}</gazebo>',
+)
+
+
+@pytest.mark.parametrize(
+    ("link", "robot", "friction", "said"),
+    [
+        ("", "", None, []),
+        (CONTACT.format(""), "", 3.0, []),
+        (CONTACT.format('<stiffness value="1"/>'), "", 3.0, ["<stiffness> not used"]),
+        ("", GAZEBO.format(""), 4.0, []),
+        ("", '<gazebo reference="base"><mu1 value="4"/></gazebo>', 4.0, []),
+        ("", GAZEBO.format("<mu2>4</mu2>"), 4.0, []),
+        ("", GAZEBO.format("<mu2>2</mu2>"), 2.0, ["the smaller"]),
+        ("", GAZEBO.format("<kp>1</kp><kd>1</kd>"), 4.0, ["<kd>, <kp> not used"]),
+        ("", GAZEBO.format("").replace("base", "no"), None, ["no such link"]),
+        (CONTACT.format(""), GAZEBO.format(""), 4.0, []),
+    ],
+)
+def test_friction_of_urdf_links(tmp_path: Path, link: str, robot: str, friction: float | None, said: list[str]) -> None:
+    model = with_friction(tmp_path, link, robot)
+    assert model.shape_list[0].friction == friction
+    remarks = [remark.message for remark in model.report]
+    assert len(remarks) == len(said) and all(word in remark for word, remark in zip(said, remarks))
+
+
+@pytest.mark.parametrize("mu", ["-0.1", "nan", "much", "", "1 2"])
+def test_friction_that_is_none_is_an_error_in_its_line(tmp_path: Path, mu: str) -> None:
+    with pytest.raises(ParseError) as e:
+        with_friction(tmp_path, robot=f'<gazebo reference="base"><mu1>{mu}</mu1></gazebo>')
+    assert e.value.line == 6 and "'base'" in str(e.value)
+    with pytest.raises(ParseError) as e:
+        with_friction(tmp_path, f'<contact><lateral_friction value="{mu}"/></contact>')
+    assert e.value.line == 3 and "'base'" in str(e.value)
+
+
 def test_a_hull_that_is_too_large_is_told_how_large_it_may_be(tmp_path: Path) -> None:
     binary_stl(tmp_path / "a.stl", CORNERS[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
     with pytest.raises(ParseError, match=r"within 1e\+09 m") as e:

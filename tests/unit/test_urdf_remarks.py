@@ -61,7 +61,7 @@ TABLE = [
     (dict(link=MESH), "mesh missing", ("link 'arm'", "no.stl")),
     (dict(link=f'<visual>{BOX}<material name="no"/></visual>'), "material", ("'no'",)),
     (dict(more=TRANSMISSION), "transmission", ("transmission 't'",)),
-    (dict(more='<gazebo reference="arm"><mu1>1</mu1></gazebo>'), "gazebo", ("<gazebo>", "'arm'")),
+    (dict(more='<gazebo reference="arm"><material>Red</material></gazebo>'), "gazebo", ("<gazebo>", "'arm'")),
     (dict(more='<ros2_control name="c"/>'), "ros2_control", ("ros2_control 'c'",)),
     (dict(more='<sensor name="s"/>'), "sensor", ("sensor 's'",)),
     (dict(more='<loop_joint name="l"/>'), "loop_joint", ("loop_joint 'l'",)),

@@ -104,7 +104,7 @@ def load_urdf(
         doc.fail(root, "not a URDF, whose outermost element is <robot>")
     _refuse_xacro(doc)
     visuals = VisualReader(doc, MeshFinder(doc.path, package_dirs))
-    doc.unused(root, ("name", "version"), ("link", "joint", "material"))
+    doc.unused(root, ("name", "version"), ("link", "joint", "material", "gazebo"))
     links, joints = _read_robot(doc, visuals, loops)
     base = _check_tree(doc, links, joints)
     builder = ModelBuilder(doc.text(root, "name"), GRAVITY if gravity is None else gravity)
@@ -158,7 +158,7 @@ def _read_robot(doc: Document, visuals: VisualReader, loops: bool) -> tuple[dict
 
 
 def _read_link(doc: Document, element: Element, visuals: VisualReader) -> Link:
-    doc.unused(element, ("name",), ("inertial", "visual", "collision"))
+    doc.unused(element, ("name",), ("inertial", "visual", "collision", "contact"))
     shapes = visuals.read(element)
     inertial = doc.child(element, "inertial")
     if inertial is None:

@@ -1,4 +1,8 @@
-"""The shapes by which a URDF's links touch: its <collision> elements."""
+"""The shapes by which a URDF's links touch: its <collision> elements.
+
+URDF itself has no friction. It is read from two extensions: <contact> in a link, which Bullet reads, and <gazebo> for a
+link.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,9 @@ class Collision:
 
 def add_collisions(doc: Document, meshes: MeshFinder, builder: ModelBuilder) -> None:
     """All of a document. Shapes get the names they have, or their links', with a number where that is taken."""
-    reader, taken = CollisionReader(doc, meshes), set[str]()
+    reader, friction, taken = CollisionReader(doc, meshes), read_friction(doc), set[str]()
     for link in (c for c in children(doc.root) if tag_of(c) == "link"):
+        mu = friction.get(link.get("name"))
         for s in reader.read(link):
             given = s.name or link.get("name")
             name, k = given, 1
@@ -41,7 +46,46 @@ def add_collisions(doc: Document, meshes: MeshFinder, builder: ModelBuilder) -> 
                 k += 1
                 name = f"{given}_{k}"
             taken.add(name)
-            builder.add_shape(link.get("name"), s.kind, s.size, s.position, s.rotation, name=name, points=s.points)
+            builder.add_shape(
+                link.get("name"), s.kind, s.size, s.position, s.rotation, name=name, points=s.points, friction=mu
+            )
+
+
+def read_friction(doc: Document) -> dict[str | None, float]:
+    """Friction coefficients of links, where they are given; the last one counts."""
+    found: dict[str | None, float] = {}
+    links = {c.get("name") for c in children(doc.root) if tag_of(c) == "link"}
+    for element in children(doc.root):
+        if tag_of(element) == "link":
+            contact = doc.child(element, "contact")
+            given = [] if contact is None else _coefficients(doc, contact, "lateral_friction")
+            name = element.get("name")
+        elif tag_of(element) == "gazebo":
+            given, name = _coefficients(doc, element, "mu1", "mu2"), element.get("reference")
+        else:
+            continue
+        if given and name not in links:
+            doc.remark(tag_of(element), element, "there is no such link")
+        elif given:
+            found[name] = min(given)
+    return found
+
+
+def _coefficients(doc: Document, element: Element, *tags: str) -> list[float]:
+    """The coefficients with these tags in an element."""
+    parts = [part for tag in tags if (part := doc.child(element, tag)) is not None]
+    others = sorted({f"<{tag_of(part)}>" for part in children(element)} - {f"<{tag}>" for tag in tags})
+    if not parts:
+        doc.remark(tag_of(element), element, "not used")
+    elif others:
+        doc.remark(tag_of(element), element, f"{', '.join(others)} not used")
+    found = [doc.value(part) for part in parts]
+    for part, x in zip(parts, found):
+        if x < 0.0:
+            doc.fail(part, f"the friction coefficient is {x:g}; it cannot be negative")
+    if len(set(found)) > 1:
+        doc.remark(tag_of(element), element, "friction is the same in all directions; the smaller coefficient is used")
+    return found
 
 
 class CollisionReader:

@@ -82,6 +82,12 @@ def children(element: Element) -> Iterator[Element]:
     return (child for child in element if isinstance(child.tag, str))
 
 
+def _name_of(element: Element) -> str:
+    name, other = element.get("name"), element.get("reference")
+    own = f"<{tag_of(element)}>" if name is None else f"{tag_of(element)} {name!r}"
+    return own if other is None else f"{own} for {other!r}"
+
+
 class Document:
     """A parsed file: its root element, typed access to what it holds, and the remarks made on it."""
 
@@ -108,11 +114,9 @@ class Document:
 
     def where(self, element: Element) -> str:
         """<limit> of joint 'knee', <gazebo> for 'foot'."""
-        name, other = element.get("name"), element.get("reference")
-        own = f"<{tag_of(element)}>" if name is None else f"{tag_of(element)} {name!r}"
-        own += "" if other is None else f" for {other!r}"
-        named = [up for up in element.iterancestors() if up.get("name") and up.getparent() is not None]
-        return f"{own} of {tag_of(named[-1])} {named[-1].get('name')!r}" if named else own
+        above = [x for x in element.iterancestors() if x.getparent() is not None]
+        named = [x for x in above if x.get("name") or x.get("reference")]
+        return f"{_name_of(element)} of {_name_of(named[-1])}" if named else _name_of(element)
 
     def unused(self, element: Element, attributes: Collection[str] = (), tags: Collection[str] = ()) -> None:
         """Remark on everything directly in an element other than these attributes and children."""
@@ -170,8 +174,18 @@ class Document:
             return np.array(default)
         return np.array(self._numbers(element, attribute, count, LARGEST))
 
+    def value(self, element: Element) -> float:
+        """The number that an element holds: its attribute 'value', or its text."""
+        if element.get("value") is not None:
+            self.unused(element, ("value",))
+            return self.number(element, "value")
+        return self._parsed(element, "its text", element.text or "", 1, LARGEST)[0]
+
     def _numbers(self, element: Element, attribute: str, count: int, largest: float) -> list[float]:
-        words = self.text(element, attribute).split()
+        return self._parsed(element, attribute, self.text(element, attribute), count, largest)
+
+    def _parsed(self, element: Element, attribute: str, text: str, count: int, largest: float) -> list[float]:
+        words = text.split()
         if len(words) != count:
             need = "one number" if count == 1 else f"{count} numbers"
             self.fail(element, f"{attribute} needs {need}, not {len(words)}: {short(' '.join(words))}")
