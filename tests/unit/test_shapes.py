@@ -309,7 +309,24 @@ CONTACT, GAZEBO = (
         ("", GAZEBO.format("<mu2>2</mu2>"), 2.0, ["the smaller"]),
         ("", GAZEBO.format("<kp>1</kp><kd>1</kd>"), 4.0, ["<kd>, <kp> not used"]),
         ("", GAZEBO.format("").replace("base", "no"), None, ["no such link"]),
-        (CONTACT.format(""), GAZEBO.format(""), 4.0, []),
+        ("", "<gazebo><mu1>4</mu1></gazebo>", None, ["without a reference"]),
+        ("", '<gazebo reference="base"><mu1><!-- rough -->4<!-- new --></mu1></gazebo>', 4.0, []),
+        (
+            "",
+            '<gazebo reference="base" unit="1">rough<mu1 unit="1">4<x/></mu1></gazebo>',
+            4.0,
+            ["attribute 'unit'", "text", "attribute 'unit'", "<x> of <gazebo>"],
+        ),
+        ("", GAZEBO.format("") + GAZEBO.format("").replace("mu1", "mu2"), 4.0, []),
+        (
+            "",
+            GAZEBO.format("") + GAZEBO.format("").replace("mu1>4", "mu2>5").replace("mu1", "mu2"),
+            4.0,
+            ["the smaller"],
+        ),
+        ("", GAZEBO.format("") + GAZEBO.format("").replace("4", "5"), 5.0, ["given before: 4"]),
+        (CONTACT.format(""), GAZEBO.format(""), 4.0, ["given before: 3"]),
+        (CONTACT.format("").replace("3", "4"), GAZEBO.format(""), 4.0, []),
     ],
 )
 def test_friction_of_urdf_links(tmp_path: Path, link: str, robot: str, friction: float | None, said: list[str]) -> None:

@@ -310,7 +310,7 @@ def _add_all(
 def _explain(message: str) -> str:
     """The builder's message, with the way out that a file has."""
     if message.startswith("every joint is fixed"):
-        return "every joint is fixed: nothing can move; floating_base=True lets the robot move as a whole"
+        return "every joint is fixed: nothing can move; floating_base=True (--floating-base) lets the robot move"
     return message
 
 

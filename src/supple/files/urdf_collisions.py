@@ -20,6 +20,7 @@ from supple.model.builder import ModelBuilder
 from supple.model.shapes import sound_points, sound_size
 
 TAGS = ("box", "sphere", "cylinder", "capsule", "mesh")
+GAZEBO = ("mu1", "mu2")  #: coefficients in two directions
 
 
 @dataclass(frozen=True)
@@ -52,39 +53,55 @@ def add_collisions(doc: Document, meshes: MeshFinder, builder: ModelBuilder) -> 
 
 
 def read_friction(doc: Document) -> dict[str | None, float]:
-    """Friction coefficients of links, where they are given; the last one counts."""
-    found: dict[str | None, float] = {}
+    """Friction coefficients of links, where they are given: the smaller one of two directions; of what is given twice,
+    the last one counts."""
+    found: dict[str | None, dict[str, float]] = {}
     links = {c.get("name") for c in children(doc.root) if tag_of(c) == "link"}
     for element in children(doc.root):
         if tag_of(element) == "link":
-            contact = doc.child(element, "contact")
-            given = [] if contact is None else _coefficients(doc, contact, "lateral_friction")
-            name = element.get("name")
+            name, part = element.get("name"), doc.child(element, "contact")
+            given = {} if part is None else _coefficients(doc, part, (), ("lateral_friction",))
         elif tag_of(element) == "gazebo":
-            given, name = _coefficients(doc, element, "mu1", "mu2"), element.get("reference")
+            name, part = element.get("reference"), element
+            given = _coefficients(doc, part, ("reference",), GAZEBO)
         else:
             continue
         if given and name not in links:
-            doc.remark(tag_of(element), element, "there is no such link")
+            why = "without a reference to a link" if name is None else "there is no such link"
+            doc.remark("gazebo", element, f"{why}, so its friction is not used")
         elif given:
-            found[name] = min(given)
-    return found
+            found[name] = _combined(doc, part, found.get(name, {}), given)
+    return {name: min(given.values()) for name, given in found.items()}
 
 
-def _coefficients(doc: Document, element: Element, *tags: str) -> list[float]:
-    """The coefficients with these tags in an element."""
-    parts = [part for tag in tags if (part := doc.child(element, tag)) is not None]
-    others = sorted({f"<{tag_of(part)}>" for part in children(element)} - {f"<{tag}>" for tag in tags})
+def _combined(doc: Document, element: Element, before: dict[str, float], given: dict[str, float]) -> dict[str, float]:
+    """The coefficients of a link, by tag, after an element has given some: those of gazebo may be in several."""
+    kept = before if before.keys() | given.keys() <= set(GAZEBO) else {}
+    now = kept | given
+    lost = set(before.values()) - set(now.values())
+    if lost:
+        doc.remark(tag_of(element), element, f"replaces a friction coefficient given before: {min(lost):g}")
+    if len(set(now.values())) > 1:
+        doc.remark(tag_of(element), element, "friction is the same in all directions; the smaller coefficient is used")
+    return now
+
+
+def _coefficients(
+    doc: Document, element: Element, attributes: tuple[str, ...], tags: tuple[str, ...]
+) -> dict[str, float]:
+    """The coefficients with these tags in an element. attributes: of it, that are used."""
+    parts = {tag: part for tag in tags if (part := doc.child(element, tag)) is not None}
     if not parts:
         doc.remark(tag_of(element), element, "not used")
-    elif others:
-        doc.remark(tag_of(element), element, f"{', '.join(others)} not used")
-    found = [doc.value(part) for part in parts]
-    for part, x in zip(parts, found):
+        return {}
+    others = sorted({tag_of(part) for part in children(element)} - set(tags))
+    if others:
+        doc.remark(tag_of(element), element, f"{', '.join(f'<{tag}>' for tag in others)} not used")
+    doc.unused(element, attributes, (*tags, *others))
+    found = {tag: doc.value(part) for tag, part in parts.items()}
+    for tag, x in found.items():
         if x < 0.0:
-            doc.fail(part, f"the friction coefficient is {x:g}; it cannot be negative")
-    if len(set(found)) > 1:
-        doc.remark(tag_of(element), element, "friction is the same in all directions; the smaller coefficient is used")
+            doc.fail(parts[tag], f"the friction coefficient is {x:g}; it cannot be negative")
     return found
 
 

@@ -118,13 +118,15 @@ class Document:
         named = [x for x in above if x.get("name") or x.get("reference")]
         return f"{_name_of(element)} of {_name_of(named[-1])}" if named else _name_of(element)
 
-    def unused(self, element: Element, attributes: Collection[str] = (), tags: Collection[str] = ()) -> None:
-        """Remark on everything directly in an element other than these attributes and children."""
+    def unused(
+        self, element: Element, attributes: Collection[str] = (), tags: Collection[str] = (), text: bool = False
+    ) -> None:
+        """Remark on everything directly in an element other than these attributes and children. text: is used, too."""
         subject = tag_of(element)
         extra = [repr(key) for key in element.attrib if key not in attributes]
         if extra:
             self.remark(subject, element, f"attribute {', '.join(extra)} not used")
-        if (element.text or "").strip():
+        if not text and (element.text or "").strip():
             self.remark(subject, element, "text is not used")
         for child in element:
             if isinstance(child.tag, str):
@@ -132,7 +134,7 @@ class Document:
                     self.remark(tag_of(child), child, "not used")
             elif child.tag is not etree.Comment:
                 self.remark(subject, element, "a processing instruction is not used")
-            if (child.tail or "").strip():
+            if not text and (child.tail or "").strip():
                 self.remark(subject, element, "text is not used")
 
     # --- typed access -----------------------------------------------------------------------------
@@ -175,11 +177,12 @@ class Document:
         return np.array(self._numbers(element, attribute, count, LARGEST))
 
     def value(self, element: Element) -> float:
-        """The number that an element holds: its attribute 'value', or its text."""
-        if element.get("value") is not None:
-            self.unused(element, ("value",))
+        """The number that an element holds: its attribute 'value', or its text, beside comments."""
+        text = element.get("value") is None
+        self.unused(element, ("value",), text=text)
+        if not text:
             return self.number(element, "value")
-        return self._parsed(element, "its text", element.text or "", 1, LARGEST)[0]
+        return self._parsed(element, "its text", "".join(element.xpath("text()")), 1, LARGEST)[0]
 
     def _numbers(self, element: Element, attribute: str, count: int, largest: float) -> list[float]:
         return self._parsed(element, attribute, self.text(element, attribute), count, largest)
