@@ -180,6 +180,29 @@ def test_what_is_at_rest_leaves_nothing_out():
     assert "asleep" not in out and "measured" not in out  # a share of accelerations says little where things touch
 
 
+TWO = """<robot name="two"><link name="base">
+  <inertial><mass value="2"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+  <link name="hand"><inertial><mass value="1"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/>
+  </inertial><collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+  <link name="far"><inertial><mass value="1"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/>
+  </inertial><collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="far"/><origin xyz="0.5 0 0"/></joint>
+  <joint name="out" type="prismatic"><parent link="far"/><child link="hand"/><origin xyz="0.5 0 0"/></joint></robot>
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--every", "5"), ("--method", "adaptive", "--active", "2")])
+def test_shapes_that_begin_within_each_other_are_named(how, tmp_path):
+    """However many states are kept, and although the first step moves them apart."""
+    (tmp_path / "two.urdf").write_text(TWO)
+    words = ("run", "two.urdf", "--floating-base", "--contacts", "--duration", "0.02", "--record", "run.h5")
+    shown = " ".join(succeeds(*words, "--at", "out=-0.86", *how, cwd=tmp_path).split())
+    assert "'hand' and 'base' began 10 mm within each other" in shown and "other pair" not in shown
+    assert "10 mm within" in " ".join(succeeds("run", "--resume", "run.h5", "--duration", "0.03", cwd=tmp_path).split())
+    assert "within" not in succeeds(*words, "--overwrite", "--at", "out=-0.84", *how, cwd=tmp_path)
+
+
 def test_how_a_run_with_contact_steps_is_said():
     assert "how aba; rk4 in flight, midpoint rule in contact " in " ".join(
         succeeds("run", "rope", "--set", "links=3", "--duration", "0.01").split()

@@ -217,6 +217,13 @@ def test_nobody_of_the_falling_crowd_begins_inside_himself_or_the_floor(seed: in
     assert contacts is not None and not ContactRoom(scene.model, np.zeros((0, LAW)), contacts).overlaps(scene.q0)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_chain_of_a_pile_begins_inside_another(seed: int) -> None:
+    scene = scenes.pile(seed=seed)
+    contacts = contacts_of(scene.contacts, scene.model, scene.q0)
+    assert contacts is not None and not ContactRoom(scene.model, np.zeros((0, LAW)), contacts).overlaps(scene.q0)
+
+
 def test_a_robot_is_drawn_by_the_shapes_on_which_it_stands():
     """Feet are boxes, and nothing is drawn as a rod; its round limbs have as many sides as cylinders."""
     pytest.importorskip("trimesh")

@@ -186,9 +186,23 @@ def run(
 def _follow(request: Any, record: Path | None, overwrite: bool) -> Result:
     from supple.simulating.run import follow
 
-    run, about = request.simulation(), {"request": asdict(request)}
+    run = request.simulation()
+    about = _about(run, request)
     _say_stiff(run)
     return _with_measured(run, follow(run, record, overwrite=overwrite, progress=True, about=about))
+
+
+def _about(run: Simulation, request: Any) -> dict[str, Any]:
+    """What is kept of a run besides its settings: what was asked for, and the shapes that began within each other."""
+    from supple.model.model import count
+
+    about: dict[str, Any] = {"request": asdict(request)}
+    within = run.within_each_other()
+    if within:
+        one, other, depth = within[0]
+        more = f", and so did {count(len(within) - 1, 'other pair')}" if len(within) > 1 else ""
+        about["within"] = f"{one!r} and {other!r} began {1e3 * depth:.3g} mm within each other{more}"
+    return about
 
 
 def _say_stiff(run: Simulation) -> None:
@@ -249,7 +263,7 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
         live = Live(server, run, run.rods)
         say_where(server, run.model, live.missing, open_page)
         live.wait_for_page()
-        about = {"request": asdict(request)}
+        about = _about(run, request)
         result = follow(run, record, overwrite=overwrite, progress=True, about=about, watch=live.look, keep=not endless)
         if not endless and "stopped at" not in str(result.about.get("stopped", "")):
             print("It is over; the page plays it again.", flush=True)
@@ -373,33 +387,31 @@ def _contacts_said(result: Result) -> str:
     on_ground = isinstance(request, dict) and request.get("ground") and model.report.source is not None
     if on_ground and not any(model.joints[i].type == "free" for i in range(model.n_joints)):
         words.append("the base is fixed to the world: --floating-base lets it fall")
+    within = result.about.get("within")
+    words += [within] if isinstance(within, str) else []
     return "; ".join([*words, *_began_beyond(result), *filter(None, [result.contact_faults])])
 
 
 def _began_beyond(result: Result) -> list[str]:
-    """Joints that began beyond their limits, and shapes that began within each other: they are moved apart, which
-    changes the energy."""
+    """Joints that began beyond their limits: they are moved back, which changes the energy."""
     from supple.contact.steps.judging import DEEPEST
     from supple.model.manifold import layout
     from supple.model.model import count
 
     first = result.segments[0]
-    model, words = first.model, []
-    if len(first):
-        at, dofs = layout(model).plain_q, layout(model).plain_v
-        beyond = [max(model.lower[i] - first.q[0, i], first.q[0, i] - model.upper[i]) for i in at]
-        k = max(range(len(at)), key=lambda k: beyond[k], default=None)
-        if k is not None and beyond[k] > DEEPEST:
-            joint = model.joints[int(model.dof_body[dofs[k]])]
-            unit = "m" if joint.type == "prismatic" else "rad"
-            others = sum(x > DEEPEST for x in beyond) - 1
-            more = f", and so did {count(others, 'other')}" if others else ""
-            words.append(f"joint {joint.name!r} began {beyond[k]:.3g} {unit} beyond its limit{more}")
-    if len(first) > 1 and result.about.get("every", 1) == 1:
-        deepest = min(result.contacts(1), key=lambda c: c.gap, default=None)
-        if deepest is not None and deepest.gap < -DEEPEST:
-            words.append(f"{deepest.shape!r} and {deepest.other!r} began {-1e3 * deepest.gap:.3g} mm within each other")
-    return words
+    if not len(first):
+        return []
+    model = first.model
+    at, dofs = layout(model).plain_q, layout(model).plain_v
+    beyond = [max(model.lower[i] - first.q[0, i], first.q[0, i] - model.upper[i]) for i in at]
+    k = max(range(len(at)), key=lambda k: beyond[k], default=None)
+    if k is None or not beyond[k] > DEEPEST:
+        return []
+    joint = model.joints[int(model.dof_body[dofs[k]])]
+    unit = "m" if joint.type == "prismatic" else "rad"
+    others = sum(x > DEEPEST for x in beyond) - 1
+    more = f", and so did {count(others, 'other')}" if others else ""
+    return [f"joint {joint.name!r} began {beyond[k]:.3g} {unit} beyond its limit{more}"]
 
 
 def _not_simulated(result: Result) -> str:

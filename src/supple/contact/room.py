@@ -162,6 +162,16 @@ class ContactRoom(ImplicitRoom):
         """Whether any shapes overlap at q."""
         return bool((self.touching(q)["gap"] < -self.contacts.overlap).any())
 
+    def within_each_other(self, q: Floats) -> list[tuple[str, str, float]]:
+        """Names of shapes that overlap at q by more than those of a step may, and by how many metres, the deepest
+        first."""
+        found = self.touching(q)
+        deep = np.sort(found[(found["kind"] == CONTACT) & (found["gap"] < -DEEPEST)], order="gap")
+        pairs: dict[tuple[str, str], float] = {}
+        for i, j, gap in zip(deep["shape"], deep["other"], deep["gap"]):
+            pairs.setdefault((self.shapes[i].name, self.shapes[j].name), -float(gap))
+        return [(one, other, depth) for (one, other), depth in pairs.items()]
+
     def _exclude_overlapping(self) -> list[tuple[str, str]]:
         """Excludes pairs of shapes of one tree that overlap at the neutral position: most of them are drawn larger than
         the bodies are, near joints. Returns their names."""

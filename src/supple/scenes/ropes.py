@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from supple.arguments import checked
+from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
+from supple.integrating.joint_law import LAW
 from supple.model.builder import ModelBuilder
 from supple.model.model import Model
 from supple.model.parents import room
@@ -57,9 +59,21 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
     hinges = model.q_index[model.parent >= 0]
     q[hinges] = 0.5 * rng.normal(size=len(hinges))
     return Scene(
-        model, q, NO_PUSHES, 2e-3, _rods(model), duration=7.0, method="adaptive",
+        model, _lifted(model, q, links), NO_PUSHES, 2e-3, _rods(model), duration=7.0, method="adaptive",
         adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground="below"),
     )  # fmt: skip
+
+
+def _lifted(model: Model, q: Floats, links: int) -> Floats:
+    """q, with chains that would overlap others lifted, and all above them, until nothing does. links: of a chain."""
+    touching, heights = ContactRoom(model, np.zeros((0, LAW)), Contacts()), model.q_index[::links] + 2
+    while True:
+        found = touching.touching(q)
+        one, other = found["shape"] // links, found["other"] // links  # a link has one shape
+        upper = np.maximum(one, other)[(found["gap"] < 0.0) & (one != other)]
+        if not len(upper):
+            return q
+        q[heights[upper.min() :]] += THICK
 
 
 @checked

@@ -312,6 +312,11 @@ class Simulation:
         models follow."""
         return None if self._contacts is None else list(self._shape_names)
 
+    def within_each_other(self) -> list[tuple[str, str, float]]:
+        """Names of shapes that are inside each other now, deeper than a step may leave them, and how deep in metres,
+        the deepest first. Steps move them apart, which changes the energy."""
+        return [] if self._contacts is None else self._dynamics.room.within_each_other(self.cursor.q)
+
     @property
     def contact_faults(self) -> dict[str, float] | None:
         """By how much steps missed what contacts promise, so far, as in result.about; None without contacts."""
