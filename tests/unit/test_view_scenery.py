@@ -141,6 +141,22 @@ def test_bodies_are_not_made_small_by_the_arrows_of_their_contacts() -> None:
     assert points[:, 2].min() >= -0.01 and points[:, 2].max() <= 0.23
 
 
+def test_arrows_of_what_rests_on_the_floor_are_in_the_first_picture() -> None:
+    """A box, which never moves; before the first step, there are no arrows, and nothing at the origin needs room."""
+    b = supple.ModelBuilder()
+    b.add_body("box", joint="free", mass=1.0, inertia=[0.004] * 3)
+    b.add_shape("box", "box", (0.2, 0.2, 0.2))
+    box = b.build()
+    q = box.neutral()
+    q[2] = 5.1
+    run = supple.simulate(box, q, duration=0.1, dt=2e-3, contacts=supple.Contacts(ground=5.0))
+    scenery = Scenery.of(run)
+    points = motion(Timeline(run), None, scenery)
+    arrows = scenery.batches(box, supple.poses(box, run.q[-1]), run.times[-1])["vector"].scale[:, 2]
+    assert 0.2 < arrows.max() == pytest.approx(points[:, 2].max() - 5.0, abs=1e-3)
+    assert points[:, 2].min() > 4.99
+
+
 def test_arrows_of_contacts_are_as_long_as_suits_the_usual_one() -> None:
     """A rope that falls over a cylinder and on the floor: a few contacts carry many times what most do."""
     scene = scenes.NAMES["rope"](links=20)

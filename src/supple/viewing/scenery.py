@@ -203,13 +203,18 @@ class Scenery:
         }
         if self.arrows is None:
             return out
-        return out | {"vector": _vectors(self.arrows, time, per, thick, self._cut, self._colours["vector"])}
+        return out | {"vector": _vectors(*self.arrows.at(time), per, thick, self._cut, self._colours["vector"])}
 
     def needing_room(self, model: Model, pose: Poses, time: float) -> list[Batch]:
-        """What a picture must hold. Not the arrows of contacts: those of impacts are several times as long as bodies,
-        which would be too small to be seen."""
+        """What a picture must hold. Arrows of contacts up to a typical force: those of impacts are several times as
+        long as bodies, which would be too small to be seen."""
         made = self.batches(model, pose, time)
-        return [batch for name, batch in made.items() if name != "vector" or np.isinf(self._cut)]
+        if self.arrows is not None and self._typical is not None:
+            shown, (at, vectors) = self._of(model, pose), self.arrows.at(time)
+            acting = vectors.any(axis=1)  # the others are anywhere
+            colour = self._colours["vector"]
+            made["vector"] = _vectors(at[acting], vectors[acting], shown.per, shown.thick, self._typical, colour)
+        return list(made.values())
 
     def legend(self, names: Iterable[str]) -> list[Entry]:
         """What is to be said of batches of these names, and of what is not drawn."""
@@ -329,10 +334,9 @@ def _shorter(contacts: float) -> float:
     return float(np.clip(np.sqrt(CROWDED / max(contacts, 1.0)), SHORTEST, 1.0))
 
 
-def _vectors(arrows: Arrows, time: float, per: float, thick: float, cut: float, colour: Rgb) -> Batch:
+def _vectors(at: Floats, vectors: Floats, per: float, thick: float, cut: float, colour: Rgb) -> Batch:
     """The arrows of a captured motion or of contacts, true to scale up to `cut`. per: metres a unit. Those that are
     shorter than they are wide are narrower."""
-    at, vectors = arrows.at(time)
     long = per * np.minimum(np.linalg.norm(vectors, axis=1), cut)
     return _along(_arrow(), at, vectors, long, np.minimum(thick, long), colour)
 
