@@ -203,6 +203,19 @@ def test_shapes_that_begin_within_each_other_are_named(how, tmp_path):
     assert "within" not in succeeds(*words, "--overwrite", "--at", "out=-0.84", *how, cwd=tmp_path)
 
 
+def test_a_floor_besides_that_of_the_file_is_said(tmp_path):
+    """It is below the lowest shape, so that the body does not fall on the plane of the file."""
+    pytest.importorskip("mujoco")
+    (tmp_path / "box.xml").write_text(
+        '<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/>'
+        '<geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>'
+    )
+    words = ("run", "box.xml", "--duration", "0.01")
+    said = " ".join(succeeds(*words, "--ground", cwd=tmp_path).split())
+    assert "the file's own plane 'floor': --contacts does not" in said
+    assert "own plane" not in succeeds(*words, "--contacts", cwd=tmp_path)
+
+
 def test_how_a_run_with_contact_steps_is_said():
     assert "how aba; rk4 in flight, midpoint rule in contact " in " ".join(
         succeeds("run", "rope", "--set", "links=3", "--duration", "0.01").split()

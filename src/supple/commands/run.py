@@ -387,6 +387,9 @@ def _contacts_said(result: Result) -> str:
     on_ground = isinstance(request, dict) and request.get("ground") and model.report.source is not None
     if on_ground and not any(model.joints[i].type == "free" for i in range(model.n_joints)):
         words.append("the base is fixed to the world: --floating-base lets it fall")
+    planes = [x.name for x in model.shape_list if x.kind == "plane"]
+    if on_ground and planes:
+        words.append(f"--ground adds a floor to the file's own plane {planes[0]!r}: --contacts does not")
     within = result.about.get("within")
     words += [within] if isinstance(within, str) else []
     return "; ".join([*words, *_began_beyond(result), *filter(None, [result.contact_faults])])
