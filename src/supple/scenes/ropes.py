@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from supple.arguments import checked
-from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
-from supple.integrating.joint_law import LAW
 from supple.model.builder import ModelBuilder
 from supple.model.model import Model
 from supple.model.parents import room
@@ -18,7 +16,8 @@ from supple.scenes.scene import NO_PUSHES, Floats, Scene, SeedNumber, Some
 LINK, THICK, MASS = 0.12, 0.025, 0.1  #: metres from joint to joint, radius; kilograms
 DAMPING, FRICTION = 2e-3, 0.6
 BAR, HEIGHT = 0.15, 1.2  #: radius of the bar, and height of its axis
-SPACING = 0.35  #: metres from chain to chain, and from layer to layer
+SPACING = 0.35  #: metres from chain to chain, and from layer to layer, at least
+FINE = 8  #: parts of a link, by whose ends distances between chains are judged
 
 
 def _add_rope(b: ModelBuilder, links: int, name: str) -> None:
@@ -59,21 +58,38 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
     hinges = model.q_index[model.parent >= 0]
     q[hinges] = 0.5 * rng.normal(size=len(hinges))
     return Scene(
-        model, _lifted(model, q, links), NO_PUSHES, 2e-3, _rods(model), duration=7.0, method="adaptive",
+        model, _lifted(q, links), NO_PUSHES, 2e-3, _rods(model), duration=7.0, method="adaptive",
         adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground="below"),
     )  # fmt: skip
 
 
-def _lifted(model: Model, q: Floats, links: int) -> Floats:
-    """q, with chains that would overlap others lifted, and all above them, until nothing does. links: of a chain."""
-    touching, heights = ContactRoom(model, np.zeros((0, LAW)), Contacts()), model.q_index[::links] + 2
-    while True:
-        found = touching.touching(q)
-        one, other = found["shape"] // links, found["other"] // links  # a link has one shape
-        upper = np.maximum(one, other)[(found["gap"] < 0.0) & (one != other)]
-        if not len(upper):
-            return q
-        q[heights[upper.min() :]] += THICK
+def _lifted(q: Floats, links: int) -> Floats:
+    """q, with chains that would overlap those below them lifted, and all above them, until none does."""
+    from scipy.spatial import cKDTree
+
+    chains, near = q.reshape(-1, 6 + links).copy(), 2.0 * THICK + LINK / FINE
+    within_reach = int(2.0 * links * LINK / SPACING) + 1  # so many chains below
+    lift, below = 0.0, [_points(chains[0])]
+    for chain in chains[1:]:
+        tree, points = cKDTree(np.concatenate(below[-within_reach:])), _points(chain)
+        while tree.query(points + (0.0, 0.0, lift))[0].min() < near:
+            lift += THICK
+        chain[2] += lift
+        below.append(points + (0.0, 0.0, lift))
+    return chains.reshape(-1)
+
+
+def _points(chain: Floats) -> Floats:
+    """Points along the links of a chain, LINK / FINE apart."""
+    from scipy.spatial.transform import Rotation
+
+    at, turn, along, out = chain[:3], Rotation.from_quat(chain[3:7]), np.linspace(0.0, LINK, FINE + 1), []
+    for i, angle in enumerate([0.0, *chain[7:]]):
+        turn = turn * Rotation.from_euler("y" if i % 2 else "z", angle)
+        ahead = turn.apply((1.0, 0.0, 0.0))
+        out.append(at + np.outer(along, ahead))
+        at = at + LINK * ahead
+    return np.concatenate(out)
 
 
 @checked
