@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import supple
 from linkages import bennett, four_bar, parallel, parallelogram, random_linkage, related_trees
 from supple import AdaptiveDynamics, Contacts, Model, Shape, StateError, simulate
+from supple.adaptive.memory import CURRENT
 from supple.exact.closure import closure, gaps
 from supple.model.joints import JointType
 from tests.touching import Floats, moved_on
@@ -451,3 +453,27 @@ def test_a_run_is_resumed_bit_by_bit(tmp_path: Path) -> None:
     simulate(model, q, duration=0.4, record=file, resume=True, **how)
     np.testing.assert_array_equal(supple.load_run(file).q, whole.q)
     assert whole.contacts(-1)
+
+
+@pytest.mark.parametrize("contacts", [FLOOR, None])
+def test_what_nodes_were_as_rigid_ones_before_does_not_matter(contacts: Contacts | None) -> None:
+    """Which joints are chosen follows from the state: spans and inertias of active nodes may be of any time before, and
+    are found again before they are used."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        model, q = ring(8, seed % 2 == 0)
+        q[2], q[3:7] = 0.8, Rotation.random(random_state=seed).as_quat()
+        body = AdaptiveDynamics(model, q, active=int(rng.integers(3, 6)), contacts=contacts, update_every=3)
+        for turn in range(6):
+            body.apply(f"link {rng.integers(8)}", force=2.0 * rng.normal(size=3))
+            body.run(0.05, H)
+            twin = copy.deepcopy(body)
+            memory = twin._hybrid.memory
+            active = memory.flags & CURRENT > 0
+            memory.body.spans["R"][active] = Rotation.random(random_state=turn).as_matrix().ravel()
+            memory.body.spans["r"][active] = rng.normal(size=3)
+            memory.rigid["Y"][active] *= 3.0
+            for each in (body, twin):
+                each.run(0.05, H)
+            np.testing.assert_array_equal(twin.q, body.q)
+            np.testing.assert_array_equal(twin.active_joints, body.active_joints)

@@ -103,6 +103,30 @@ def test_a_light_ball_that_is_struck_stays_before_a_wall(method: dict[str, Any])
         assert run.q[:, 7].max() - 0.06 - gap < ALLOWED + 1e-4
 
 
+@pytest.mark.parametrize("method", METHODS, ids=["exact", "adaptive"])
+@pytest.mark.parametrize("kind", ["capsule", "box"])
+def test_a_rod_on_the_floor_does_not_slip_under_a_wall(method: dict[str, Any], kind: str) -> None:
+    """The wall stands on the floor. In the wall, the shortest way out of it would be downwards, out of its bottom."""
+    b, radius = ModelBuilder("rod"), 0.002
+    b.add_shape(None, "box", (0.08, 0.5, 0.2), (0.05, 0, 0.1), friction=0.5)
+    b.add_body("rod", joint="free", mass=1.0, inertia=[0.0075, 0.0075, 1e-4])
+    b.add_shape("rod", kind, (radius, 0.3) if kind == "capsule" else (2 * radius, 2 * radius, 0.3), friction=0.3)
+    model = b.build()
+    for seed in range(40):
+        rng = np.random.default_rng((seed, 6))
+        angle, q, v = float(rng.uniform(-0.5, 0.5)), model.neutral(), np.zeros(6)
+        turn = Rotation.from_euler("xz", [-90.0, np.degrees(angle)], degrees=True)  # it lies along y, nearly
+        q[:3] = 0.1 + rng.uniform(0, 0.03) + 0.15 * abs(np.sin(angle)), rng.uniform(-0.3, 0.3), radius
+        q[3:] = turn.as_quat()
+        v[:3], v[3:] = turn.inv().apply([[-rng.uniform(0, 5), 0, 0], [0, 0, -np.sign(angle) * rng.uniform(10, 70)]])
+        how = {"active": 1} | method if method else {}
+        run = simulate(model, q, v, duration=0.03, dt=5e-3, contacts=Contacts(ground=0.0), **how)
+        for now in run.q:
+            ends = now[:3] + Rotation.from_quat(now[3:]).apply([[0, 0, z] for z in np.linspace(-0.15, 0.15, 61)])
+            inside = (np.abs(ends[:, 0] - 0.05) < 0.04) & (np.abs(ends[:, 1]) < 0.25)
+            assert not inside.any(), seed
+
+
 @pytest.mark.parametrize("dt", [2e-3, 5e-3, 1e-2])
 def test_the_long_end_of_a_lever_does_not_pass_through_a_plate(dt: float) -> None:
     """Its short end carries a weight: gravity alone makes the tip a hundred times as fast as something that falls."""

@@ -29,6 +29,7 @@ from supple.adaptive.loop_region import (
 from supple.adaptive.memory import CHOSEN, CURRENT, PINNED, UPDATE, HybridBody
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.regions import settle_inertia
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, kernel
 
@@ -249,6 +250,16 @@ def find_region(hybrid):
     hybrid.acceleration_rest = metric_left(hybrid, UPDATE)
 
 
+@helper
+def settle_transient(hybrid):
+    """The inertias and spans of the nodes of the transient region: those that are not chosen are rigid parts of the
+    hybrid bodies that are formed next."""
+    for k in range(hybrid.n_seen - 1, -1, -1):
+        i = hybrid.seen[k]
+        if hybrid.flags[i] & (CURRENT | UPDATE):
+            settle_inertia(hybrid, i)
+
+
 @kernel(_int(HybridBody.type), "new active region with loops", nogil=True)
 def choose_region(hybrid):
     """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns its number of joints."""
@@ -258,6 +269,7 @@ def choose_region(hybrid):
     count = descend(hybrid, CHOSEN, error, 0, hybrid.most) if total > NOTHING else 0
     if count > 0:
         copy_joints(m, x.qdd, x.effort)
+        settle_transient(hybrid)
         count = settle_units(hybrid, CHOSEN, error, count, hybrid.most)
         form_hybrid_body(hybrid, CURRENT | UPDATE)
         m, x = open_reduced(hybrid)

@@ -176,8 +176,8 @@ def set_slots(m, n):
 
 
 @helper
-def settle(hybrid, i):
-    """Make node i and everything under it rigid, and compute its rigid-body data. Its matrices must be up to date."""
+def settle_inertia(hybrid, i):
+    """The inertia of node i, and its span, as if everything under it were rigid: those of its parts are known."""
     body, tree = hybrid.body, hybrid.body.tree
     kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
     if kind == JOIN:
@@ -187,23 +187,35 @@ def settle(hybrid, i):
         R, p = span_of(body, l)
         R, p = beyond_joint(tree, j, body.q, R, p)
         Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)  # I_A + I_B in a common frame [AD (6)]
-        join_loads(body, i)
     elif kind == LEAF:
         Y = tree.inertias[j].Y
         if l >= 0:
             Y = Y + hybrid.rigid[l].Y
-        if not tree.lone[i]:
-            leaf_loads(body, i)
     elif kind == LIGHT:
         R, p = pose_at(tree.frames, j)
         S, q = pose_of_joint(tree, j, body.q)
         R, p = compose(R, p, S, q)
         Y = moved_rigid(R, p, hybrid.rigid[l].Y)
-        light_loads(body, i)
     else:
         Y = hybrid.rigid[l].Y + hybrid.rigid[tree.right[i]].Y
-        sum_loads(body, i)
     hybrid.rigid[i].Y = RigidInertia(Y.m, Y.h, Y.I)
+
+
+@helper
+def settle(hybrid, i):
+    """Make node i and everything under it rigid, and compute its rigid-body data. Its matrices must be up to date."""
+    body, tree = hybrid.body, hybrid.body.tree
+    kind = tree.kind[i]
+    settle_inertia(hybrid, i)
+    if kind == JOIN:
+        join_loads(body, i)
+    elif kind == LEAF:
+        if not tree.lone[i]:
+            leaf_loads(body, i)
+    elif kind == LIGHT:
+        light_loads(body, i)
+    else:
+        sum_loads(body, i)
 
 
 @helper

@@ -197,6 +197,7 @@ class Scene(Struct):
     capacity = Integer()  # memory for touches
     n = Integer()  # touches; more than the capacity if some are missing
     touches = Table(Touch)
+    sunk = Integer()  # whether shapes overlap too far where a part begins [finishing.py]
     room = Integer()  # memory for entries
     n_entries = Integer()
     entries = Table(Entry)

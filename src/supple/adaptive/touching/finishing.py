@@ -12,7 +12,7 @@ from supple.adaptive.touching.loops import close_part
 from supple.adaptive.touching.memory import touching_of
 from supple.adaptive.touching.search import search_placed
 from supple.contact.response.velocity_products import turn_back_joint
-from supple.contact.steps.finishing import APART, TRIES, move_less, too_late
+from supple.contact.steps.finishing import APART, TRIES, any_sunk, move_less, too_late
 from supple.contact.steps.judging import book, energy_excess, forgive, left_to_add, mark_deep
 from supple.contact.steps.momenta import (
     ROUNDS,
@@ -79,6 +79,7 @@ def begin_part(hybrid):
     """Saves the state where a part begins, after impacts."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
+    touching.scene.sunk = any_sunk(touching.scene)
     copy_q(m, x.q, touching.part_q)
     copy_v(touching.scene, x.v, touching.part_v)
 

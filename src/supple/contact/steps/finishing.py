@@ -8,6 +8,7 @@ overlap are moved apart, as far as that adds no energy and causes no other overl
 from __future__ import annotations
 
 from supple.contact.geometry.finding import find_touches_near
+from supple.contact.geometry.points import norm
 from supple.contact.response.velocity_products import turn_back
 from supple.contact.steps.judging import (
     allowed_of,
@@ -84,7 +85,8 @@ def copy_state(m, source, to):
 @helper
 def begin_part(landing):
     """Saves the state where a part begins, after impacts."""
-    step = landing.implicit.body.step
+    step, scene = landing.implicit.body.step, landing.scene
+    scene.sunk = any_sunk(scene)
     copy_state(step.model, step, landing)
 
 
@@ -122,15 +124,33 @@ def move_on(landing, h, halfway):
 
 
 @helper
+def is_sunk(scene, touch):
+    """Whether shapes overlap by more than they may where forces act."""
+    return touch.gap < -SINKS * allowed_of(scene, touch)
+
+
+@helper
+def any_sunk(scene):
+    """Whether any shapes do."""
+    found = False
+    for k in range(scene.n):
+        found = found or is_sunk(scene, scene.touches[k])
+    return found
+
+
+@helper
 def too_late(scene, v):
-    """How long ago shapes began to overlap, of those that approach each other; 0 if the overlap is small."""
+    """How long ago shapes began to overlap, of those that approach each other; 0 if the overlap is small. If nothing
+    overlapped where the part began, shapes that do now have approached each other, too, even if they slide along the
+    present normal: then it is that of another face, such as the bottom of a wall that stands on the floor."""
     most = 0.0
     for k in range(min(scene.n, scene.capacity)):
         touch = scene.touches[k]
-        if touch.gap < -SINKS * allowed_of(scene, touch):
-            u = speed_of_touch(scene, touch, v, True).x
-            if u < -SLOW:
-                most = max(most, -touch.gap / -u)
+        if is_sunk(scene, touch):
+            u = speed_of_touch(scene, touch, v, True)
+            speed = -u.x if scene.sunk or u.x < -SLOW else norm(u)
+            if speed > SLOW:
+                most = max(most, -touch.gap / speed)
     return most
 
 
