@@ -311,6 +311,7 @@ CONTACT, GAZEBO = (
         ("", GAZEBO.format("").replace("base", "no"), None, ["no such link"]),
         ("", "<gazebo><mu1>4</mu1></gazebo>", None, ["without a reference"]),
         ("", '<gazebo reference="base"><mu1><!-- rough -->4<!-- new --></mu1></gazebo>', 4.0, []),
+        ("", GAZEBO.format("").replace(">4<", ">1e300<"), 1e300, []),
         (
             "",
             '<gazebo reference="base" unit="1">rough<mu1 unit="1">4<x/></mu1></gazebo>',

@@ -177,12 +177,13 @@ class Document:
         return np.array(self._numbers(element, attribute, count, LARGEST))
 
     def value(self, element: Element) -> float:
-        """The number that an element holds: its attribute 'value', or its text, beside comments."""
+        """The finite number that an element holds, however large: its attribute 'value', or its text, beside
+        comments."""
         text = element.get("value") is None
         self.unused(element, ("value",), text=text)
         if not text:
-            return self.number(element, "value")
-        return self._parsed(element, "its text", "".join(element.xpath("text()")), 1, LARGEST)[0]
+            return self.number(element, "value", largest=math.inf)
+        return self._parsed(element, "its text", "".join(element.xpath("text()")), 1, math.inf)[0]
 
     def _numbers(self, element: Element, attribute: str, count: int, largest: float) -> list[float]:
         return self._parsed(element, attribute, self.text(element, attribute), count, largest)
