@@ -191,6 +191,20 @@ def test_the_law_of_a_blow_holds_on_random_trees(seed, n, friction, e):
         supple.impact(model, q, v, normal=-normal, **how)
 
 
+@pytest.mark.parametrize("mass", [1e-12, 1e12])
+def test_a_blow_is_the_same_for_bodies_of_any_mass(mass):
+    """Beside the velocities that 1 N s gives to a heavy body, gravity is large."""
+    rng, hits = np.random.default_rng(5), []
+    q, v = [*rng.standard_normal(3), 0, 0, 0, 1], np.append(rng.standard_normal(2), [-9, 1, 2, 3])
+    for unit in (1.0, mass):
+        b = supple.ModelBuilder()
+        b.add_body("stone", joint="free", mass=2.0 * unit, inertia=np.array([0.02, 0.03, 0.04]) * unit)
+        how = dict(body="stone", point=(0.1, 0.2, -0.1), joint="free", normal=(0, 0, 1), restitution=0.5)
+        hits.append(supple.impact(b.build(), q, v, friction=0.3, **how))
+    near(hits[1].v, hits[0].v, 1e-12)
+    near(hits[1].impulse / mass, hits[0].impulse, 1e-12)
+
+
 @pytest.mark.parametrize("length", [1e-300, 1e300])
 def test_a_normal_may_have_any_length(length):
     model, v = ball(), [0, 0, -1.0, 0, 0, 0]

@@ -33,6 +33,13 @@ def test_light_links_between_heavy_ones_gain_no_energy() -> None:
     assert max(verdict.rise) < 1e-3 and max(verdict.total) < 1e-3
 
 
+def test_touches_that_close_in_the_step_after_a_blow_keep_the_law() -> None:
+    """Impulses are found more than once then, and so are touches that were set aside."""
+    verdict = Verdict()
+    judge_scene(0, 124, verdict)
+    assert not verdict.refused and verdict.fault < 1e-5 and verdict.differ < 1e-11
+
+
 @pytest.mark.parametrize("friction", [1e-12, 100.0, 1e3])
 def test_the_law_of_contact_holds_however_smooth_or_rough_bodies_are(friction: float) -> None:
     """Friction of 1,000 stands for bodies that never slide: cones are so flat that normal forces hardly matter beside

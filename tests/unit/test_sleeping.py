@@ -18,8 +18,8 @@ HOW: dict[str, Any] = dict(method="adaptive", contacts=PILE.contacts, dt=PILE.dt
 
 def test_results_and_recordings_say_who_sleeps(tmp_path: Path) -> None:
     """The same as the method itself, at every state, while one after the other falls asleep."""
-    how: Any = dict(active=6, duration=6.0, every=25, **HOW)
-    ad = supple.AdaptiveDynamics(PILE.model, PILE.q0, active=6, contacts=PILE.contacts)
+    how: Any = dict(active=8, duration=6.0, every=25, **HOW)
+    ad = supple.AdaptiveDynamics(PILE.model, PILE.q0, active=8, contacts=PILE.contacts)
     run = supple.simulate(PILE.model, PILE.q0, record=tmp_path / "run.h5", **how)
     kept = supple.simulate(PILE.model, PILE.q0, **how)
     counts = set()

@@ -156,8 +156,8 @@ def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> tuple[Floats, Fl
     linear = slice(model.joints[root].v.start, model.joints[root].v.start + 3)
     # rows along the axes of the ground: velocities at the point from those of the root, forces there likewise
     at_root = ground.axes @ np.asarray(poses(model, q).rotation)[root]
-    pushes = np.zeros((4, model.n_bodies, 6))
-    pushes[:3, root, 3:] = at_root
+    pushes, unit = np.zeros((4, model.n_bodies, 6)), model.total_mass  # which is N s: gravity is small beside it
+    pushes[:3, root, 3:] = unit * at_root
     still = np.zeros((4, model.nv))
     response = forward_dynamics(model, np.tile(q, (4, 1)), still, still, pushes)
     response = response[:3] - response[3]  # without gravity
@@ -173,7 +173,7 @@ def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> tuple[Floats, Fl
         if impulse @ ((1.0 + ROUNDING) * u + 0.5 * W @ impulse) <= 0.0:
             break
         bounce = 0.5 * bounce if attempt + 1 < SOFTER else 0.0
-    return np.asarray(v + impulse @ response), np.asarray(impulse @ ground.axes)
+    return np.asarray(v + impulse @ response), np.asarray(unit * impulse @ ground.axes)
 
 
 def _refuse_impulse(ground: _Ground, impulse: Floats, body: str) -> None:

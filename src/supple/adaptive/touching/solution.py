@@ -51,7 +51,7 @@ from supple.contact.steps.bouncing import STRIKES_MOST, bounce_here, may_bounce,
 from supple.contact.steps.landing import SLOWEST, body_motions, prepare_touches
 from supple.contact.steps.overlap import push_apart
 from supple.contact.steps.part_length import SHARE
-from supple.contact.steps.striking import find_struck
+from supple.contact.steps.striking import begin_anew, expects_blow, find_struck
 from supple.exact.row_scales import CANCELLED
 from supple.integrating.implicit import SOLVES
 from supple.model.joint_poses import DOF
@@ -120,7 +120,7 @@ def find_impulses(hybrid, m, x, h, predicts, last):
     touching = touching_of(hybrid)
     scene, slow = touching.scene, norm(hybrid.gravity) * touching.last + SLOWEST
     together = hybrid.n_loop_rows > 0 or hybrid.n_ends > 0  # loops or springs may connect trees
-    worst, rounds, struck = 0.0, 0, predicts > 0
+    worst, rounds, struck, misled = 0.0, 0, predicts > 0, False
     while True:
         worst = solve_touches(scene, touching.most, touching.tolerance, slow, last)
         if worst < 0.0:
@@ -129,13 +129,16 @@ def find_impulses(hybrid, m, x, h, predicts, last):
         change_end(m, x.work, touching)
         if not (scene.left < NOT_FOUND if last else worst <= 1.0):
             break
-        if closes_after_all(touching, x.work, rounds):  # first, because these touches may strike trees, too
+        if not misled and closes_after_all(touching, x.work, rounds):  # first: these touches may strike trees, too
             rounds += 1
             if not add_rows(scene, x.work, touching.owner):
                 return MORE_ENTRIES
             leave_out_stuck(scene, x.work)
-        elif not struck and worst <= 1.0 and find_struck(scene, touching.slowest, together):
+        elif worst <= 1.0 and (misled or (not struck and find_struck(scene, touching.slowest, together))):
+            misled = not struck and expects_blow(scene, touching.slowest)
             struck = True
+            if misled:
+                begin_anew(scene, x.v, touching.end)
             velocities_by_impacts(hybrid)
             prepare_touches(touching, scene, x.work, x.v, touching.end, h)
         else:

@@ -33,7 +33,7 @@ GAIN = 5e-4  #: of kinetic energy and what gravity adds to it in a step: energy 
 #: shapes apart may add
 RISE = 1e-3  #: of the largest kinetic energy so far: energy that a run may add between any two instants
 SHORT = 0.1  #: of a step: shorter parts may add more than that
-FINEST, FINER = 2.0**-7, 2.0**-14  #: of a step: parts that are not halved because of overlap, or of energy
+FINEST, FINER = 2.0**-7, 2.0**-16  #: of a step: parts that are not halved because of overlap, or of energy
 REPAID = 5e-3  #: reduction of restitution, if half of RISE is used up
 ROUNDING = 1e-12  #: of the energies
 UNSOLVED = 0.01  #: of the tolerance: residuals that solvers leave

@@ -3,12 +3,17 @@
 Velocity products of a part are those of its mean velocity, which is predicted by the impulses that are expected
 [landing.py]. Where an impact changes velocities, they are those before and after it, each for its time: impulses of
 trees that are struck, and of all that they touch, are solved once more. The impulses of others are settled.
+
+Where the prediction was that a blow goes on that is over, the velocities of that first solution are arbitrary: light
+links between heavy bodies would turn fast. Impulses are then first found with velocity products of the beginning.
 """
 
 from __future__ import annotations
 
 from supple.contact.geometry.points import norm
 from supple.spatial.compiler import helper
+
+BLOW = 2.0  #: times what was found: an impulse that was expected, and is over
 
 
 @helper
@@ -79,6 +84,26 @@ def find_struck(scene, slowest, together):
     else:
         strike_islands(scene, slowest)
     return True
+
+
+@helper
+def expects_blow(scene, slowest):
+    """Whether impulses were expected that are much larger than those that were found."""
+    found = False
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        found = found or (norm(touch.expected) > BLOW * norm(touch.lam) and surprises(touch, slowest))
+    return found
+
+
+@helper
+def begin_anew(scene, v, end):
+    """Velocities at the end of trees that are struck: those of the beginning, v."""
+    B = scene.blocks
+    for i in range(scene.n_present):
+        j = scene.present[i]
+        if B.struck[B.tree[j]]:
+            end[j] = v[j]
 
 
 @helper
