@@ -51,7 +51,7 @@ from supple.contact.steps.bouncing import STRIKES_MOST, bounce_here, may_bounce,
 from supple.contact.steps.landing import SLOWEST, body_motions, prepare_touches
 from supple.contact.steps.overlap import push_apart
 from supple.contact.steps.part_length import SHARE
-from supple.contact.steps.striking import begin_anew, expects_blow, find_struck
+from supple.contact.steps.striking import begin_anew, find_struck, strike_again
 from supple.exact.row_scales import CANCELLED
 from supple.integrating.implicit import SOLVES
 from supple.model.joint_poses import DOF
@@ -135,10 +135,11 @@ def find_impulses(hybrid, m, x, h, predicts, last):
                 return MORE_ENTRIES
             leave_out_stuck(scene, x.work)
         elif worst <= 1.0 and (misled or (not struck and find_struck(scene, touching.slowest, together))):
-            misled = not struck and expects_blow(scene, touching.slowest)
-            struck = True
             if misled:
-                begin_anew(scene, x.v, touching.end)
+                misled = False
+                strike_again(scene, together)
+            else:
+                struck, misled = True, begin_anew(scene, x.v, touching.end, touching.slowest, together)
             velocities_by_impacts(hybrid)
             prepare_touches(touching, scene, x.work, x.v, touching.end, h)
         else:

@@ -37,7 +37,7 @@ from supple.contact.steps.landing import (
 from supple.contact.steps.overlap import push_apart
 from supple.contact.steps.part_length import SHARE
 from supple.contact.steps.pushing import aim_pushes
-from supple.contact.steps.striking import begin_anew, expects_blow, find_struck
+from supple.contact.steps.striking import begin_anew, find_struck, strike_again
 from supple.exact.aba import aba_scratch
 from supple.integrating.implicit import SOLVES, engages
 from supple.integrating.joint_law import LAW, law_among
@@ -108,7 +108,9 @@ def find_impulses(landing, work, h, last):
     """The impulses of a part of length h, and the velocities at its end. Impulses are found again if touches that were
     set aside close, and then, with other velocity products, if trees are struck, by these touches or by others. Returns
     the outcome."""
-    scene, implicit, rounds, struck, misled = landing.scene, landing.implicit, 0, False, False
+    scene, implicit, v = landing.scene, landing.implicit, landing.implicit.body.step.v
+    together = landing.mechanisms.n > 0
+    rounds, struck, misled = 0, False, False
     while True:
         worst = solve_all(landing, last)
         if worst < 0.0:
@@ -120,13 +122,14 @@ def find_impulses(landing, work, h, last):
             rounds += 1
             if not add_rows(scene, work, landing.owner):
                 return MORE_ENTRIES
-        elif misled or (not struck and find_struck(scene, landing.slowest, landing.mechanisms.n > 0)):
-            misled = not struck and expects_blow(scene, landing.slowest)
-            struck = True
+        elif misled or (not struck and find_struck(scene, landing.slowest, together)):
             if misled:
-                begin_anew(scene, implicit.body.step.v, implicit.end)
+                misled = False
+                strike_again(scene, together)
+            else:
+                struck, misled = True, begin_anew(scene, v, implicit.end, landing.slowest, together)
             velocities_by_impacts(landing)
-            prepare_touches(landing, scene, work, implicit.body.step.v, implicit.end, h)
+            prepare_touches(landing, scene, work, v, implicit.end, h)
         else:
             break
     landing.fault = max(landing.fault, worst)

@@ -5,15 +5,18 @@ Velocity products of a part are those of its mean velocity, which is predicted b
 trees that are struck, and of all that they touch, are solved once more. The impulses of others are settled.
 
 Where the prediction was that a blow goes on that is over, the velocities of that first solution are arbitrary: light
-links between heavy bodies would turn fast. Impulses are then first found with velocity products of the beginning.
+links between heavy bodies would turn fast. Impulses of these trees are first found with velocity products of the
+beginning, and then once more.
 """
 
 from __future__ import annotations
 
 from supple.contact.geometry.points import norm
+from supple.contact.response.rows import answer, push_z
 from supple.spatial.compiler import helper
 
-BLOW = 2.0  #: times what was found: an impulse that was expected, and is over
+STRUCK, MISLED = 1, 2  #: marks of trees that are struck; of the second, a blow was expected that is over
+HARD = 30.0  #: times a surprise: velocities that a blow would have changed
 
 
 @helper
@@ -23,87 +26,155 @@ def surprises(touch, slowest):
 
 
 @helper
-def acts_on_struck(scene, touch):
-    """Whether a touch acts on a tree that is struck."""
+def is_over(touch, slowest):
+    """Whether a blow was expected of a touch that is over, or weaker."""
+    return norm(touch.expected) > norm(touch.lam) and surprises(touch, slowest)
+
+
+@helper
+def acts_on(scene, touch, mark):
+    """Whether a touch acts on a tree with this mark, or a higher one."""
     B, found = scene.blocks, False
     for i in range(touch.first, touch.first + touch.count):
-        found = found or B.struck[B.tree[scene.entries[i].dof]] > 0
+        found = found or B.struck[B.tree[scene.entries[i].dof]] >= mark
     return found
 
 
 @helper
-def mark_trees(scene, touch):
-    """Those of a touch are struck."""
-    B = scene.blocks
+def mark_trees(scene, touch, mark):
+    """Marks the trees of a touch. Returns whether any was not marked so."""
+    B, new = scene.blocks, False
     for i in range(touch.first, touch.first + touch.count):
-        B.struck[B.tree[scene.entries[i].dof]] = 1
+        tree = B.tree[scene.entries[i].dof]
+        new = new or B.struck[tree] < mark
+        B.struck[tree] = max(B.struck[tree], mark)
+    return new
 
 
 @helper
-def strike_all(scene):
-    """Nothing is settled."""
+def mark_all(scene, mark):
+    """Marks all trees."""
     for i in range(scene.n_present):
-        scene.blocks.struck[scene.blocks.tree[scene.present[i]]] = 1
-    for k in range(scene.n):
-        scene.touches[k].settled = 0
+        scene.blocks.struck[scene.blocks.tree[scene.present[i]]] = mark
 
 
 @helper
-def strike_islands(scene, slowest):
-    """Whole islands, with all others that act on the same trees."""
+def spread(scene, mark):
+    """Marks the trees of whole islands, and of all others that act on these."""
     grows = True
-    for k in range(scene.n):
-        scene.touches[k].settled = 1
     while grows:
         grows, low = False, 0
         for island in range(scene.n_islands):
-            high, struck = scene.ends[island], False
+            high, marked = scene.ends[island], False
             for k in range(low, high):
-                touch = scene.touches[scene.sequence[k]]
-                struck = struck or (touch.settled and (surprises(touch, slowest) or acts_on_struck(scene, touch)))
-            for k in range(low, high if struck else low):
-                touch = scene.touches[scene.sequence[k]]
-                touch.settled = 0
-                mark_trees(scene, touch)
-            grows, low = grows or struck, high
+                marked = marked or acts_on(scene, scene.touches[scene.sequence[k]], mark)
+            for k in range(low, high if marked else low):
+                grows = mark_trees(scene, scene.touches[scene.sequence[k]], mark) or grows
+            low = high
+
+
+@helper
+def are_together(scene, together):
+    """Whether all trees are struck if any is. together: because something connects them."""
+    return together or scene.deep.n_groups > 0
+
+
+@helper
+def in_islands(scene):
+    """The number of touches in the sequence of islands."""
+    return scene.ends[scene.n_islands - 1] if scene.n_islands > 0 else 0
+
+
+@helper
+def settle_others(scene, together):
+    """Settles all touches that do not act on trees that are struck."""
+    all = are_together(scene, together)
+    for k in range(scene.n):
+        scene.touches[k].settled = 0 if all else 1
+    for k in range(0 if all else in_islands(scene)):
+        touch = scene.touches[scene.sequence[k]]
+        touch.settled = 0 if acts_on(scene, touch, STRUCK) else 1
 
 
 @helper
 def find_struck(scene, slowest, together):
-    """Marks trees that are struck, and touches that are settled. together: whether all trees are, if any is. Returns
-    whether any is."""
-    found = False
+    """Marks trees that are struck, and settles touches of others. together: whether all trees are struck if any is.
+    Returns whether any is."""
+    found, all = False, are_together(scene, together)
     for k in range(scene.n):
         found = found or surprises(scene.touches[k], slowest)
     if not found:
         return False
-    for i in range(scene.n_present):
-        scene.blocks.struck[scene.blocks.tree[scene.present[i]]] = 0
-    if together or scene.deep.n_groups > 0:
-        strike_all(scene)
-    else:
-        strike_islands(scene, slowest)
+    mark_all(scene, STRUCK if all else 0)
+    for k in range(0 if all else in_islands(scene)):
+        touch = scene.touches[scene.sequence[k]]
+        if surprises(touch, slowest):
+            mark_trees(scene, touch, STRUCK)
+    if not all:
+        spread(scene, STRUCK)
+    settle_others(scene, together)
     return True
 
 
 @helper
-def expects_blow(scene, slowest):
-    """Whether impulses were expected that are much larger than those that were found."""
+def mark_misled(scene, slowest):
+    """Marks the trees of touches that were expected to go on with a blow that is over, if that would have moved them
+    otherwise than what was found: the same force may be shared by touches in many ways. z is lost. Returns whether
+    there are any."""
+    found, n = False, in_islands(scene)
+    for k in range(n):
+        found = found or is_over(scene.touches[scene.sequence[k]], slowest)
+    if not found:
+        return False
     found = False
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        found = found or (norm(touch.expected) > BLOW * norm(touch.lam) and surprises(touch, slowest))
+    for k in range(n):
+        touch = scene.touches[scene.sequence[k]]
+        push_z(scene, touch, touch.expected * -1.0)
+    for k in range(n):
+        touch = scene.touches[scene.sequence[k]]
+        if is_over(touch, slowest) and norm(answer(scene, touch)) > slowest:
+            mark_trees(scene, touch, MISLED)
+            found = True
+    spread(scene, MISLED)
     return found
 
 
 @helper
-def begin_anew(scene, v, end):
-    """Velocities at the end of trees that are struck: those of the beginning, v."""
+def any_over(scene, slowest):
+    """Whether a blow was expected of any touch that is over."""
+    found = False
+    for k in range(scene.n):
+        found = found or is_over(scene.touches[k], slowest)
+    return found
+
+
+@helper
+def begin_anew(scene, v, end, slowest, together):
+    """Marks the trees, of those that are struck, where a blow was expected that is over. Their velocities at the end
+    are those of the beginning, v. Returns whether there are any."""
     B = scene.blocks
+    if are_together(scene, together):
+        if not any_over(scene, HARD * slowest):
+            return False
+        mark_all(scene, MISLED)
+    elif not mark_misled(scene, HARD * slowest):
+        return False
     for i in range(scene.n_present):
         j = scene.present[i]
-        if B.struck[B.tree[j]]:
+        if B.struck[B.tree[j]] == MISLED:
             end[j] = v[j]
+    return True
+
+
+@helper
+def strike_again(scene, together):
+    """Leaves only those trees struck."""
+    B = scene.blocks
+    for i in range(scene.n_present):
+        tree = B.tree[scene.present[i]]
+        if B.struck[tree] == STRUCK:
+            B.struck[tree] = 0
+    settle_others(scene, together)
 
 
 @helper
