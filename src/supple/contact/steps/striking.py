@@ -117,29 +117,6 @@ def find_struck(scene, slowest, together):
 
 
 @helper
-def mark_misled(scene, slowest):
-    """Marks the trees of touches that were expected to go on with a blow that is over, if that would have moved them
-    otherwise than what was found: the same force may be shared by touches in many ways. z is lost. Returns whether
-    there are any."""
-    found, n = False, in_islands(scene)
-    for k in range(n):
-        found = found or is_over(scene.touches[scene.sequence[k]], slowest)
-    if not found:
-        return False
-    found = False
-    for k in range(n):
-        touch = scene.touches[scene.sequence[k]]
-        push_z(scene, touch, touch.expected * -1.0)
-    for k in range(n):
-        touch = scene.touches[scene.sequence[k]]
-        if is_over(touch, slowest) and norm(answer(scene, touch)) > slowest:
-            mark_trees(scene, touch, MISLED)
-            found = True
-    spread(scene, MISLED)
-    return found
-
-
-@helper
 def any_over(scene, slowest):
     """Whether a blow was expected of any touch that is over."""
     found = False
@@ -149,16 +126,32 @@ def any_over(scene, slowest):
 
 
 @helper
+def mark_misled(scene, slowest):
+    """Marks the trees of touches that are over, if what was expected would have moved them otherwise than what was
+    found: touches may share the same force in many ways. z is lost. Returns whether there are any."""
+    found, n = False, in_islands(scene)
+    for k in range(n):
+        touch = scene.touches[scene.sequence[k]]
+        push_z(scene, touch, touch.expected * -1.0)
+    for k in range(n):
+        touch = scene.touches[scene.sequence[k]]
+        if is_over(touch, slowest) and norm(answer(scene, touch)) > slowest:
+            mark_trees(scene, touch, MISLED)
+            found = True
+    return found
+
+
+@helper
 def begin_anew(scene, v, end, slowest, together):
-    """Marks the trees, of those that are struck, where a blow was expected that is over. Their velocities at the end
-    are those of the beginning, v. Returns whether there are any."""
-    B = scene.blocks
-    if are_together(scene, together):
-        if not any_over(scene, HARD * slowest):
-            return False
-        mark_all(scene, MISLED)
-    elif not mark_misled(scene, HARD * slowest):
+    """Marks the trees, of those that are struck, where a hard blow was expected that is over. Their velocities at the
+    end are those of the beginning, v. Returns whether there are any."""
+    B, hard = scene.blocks, HARD * slowest
+    if not any_over(scene, hard) or (scene.deep.n_groups == 0 and not mark_misled(scene, hard)):  # deep ones lack rows
         return False
+    if are_together(scene, together):
+        mark_all(scene, MISLED)
+    else:
+        spread(scene, MISLED)
     for i in range(scene.n_present):
         j = scene.present[i]
         if B.struck[B.tree[j]] == MISLED:
