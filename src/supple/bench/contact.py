@@ -43,6 +43,7 @@ PUSHED, ON_GROUND, LYING = 0.3, 1.4, 60.0  #: seconds: of pushes, until everybod
 FALLING = tuple(0.32 + 0.08 * k for k in range(9))  #: seconds: instants of the fall, after the pushes ...
 LANDING = (1.12, 1.28, 1.44)  #: ... and of landing on each other
 SETTLES = 2.0  #: seconds for MuJoCo to come to rest, in which a person alone falls asleep
+ROUNDS = 5  #: repeats of a fall
 CALLS = 20  #: repeats of a window in which everybody sleeps: it takes microseconds
 OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "mj_step, sleep on"
 WINDOW = 20  #: steps that are timed together, with one update of the active joints
@@ -148,18 +149,14 @@ def _pushed(scene: Scene) -> AdaptiveDynamics:
     return body
 
 
-def _falls(scene: Scene, rounds: int) -> tuple[AdaptiveDynamics, list[tuple[Floats, Floats]], Floats]:
-    """Repeats the same fall. Returns the last run, the states at its instants, and the least seconds per adaptive step
-    from each of them."""
-    instants = FALLING + LANDING
-    least = np.full(len(instants), np.inf)
-    for _ in range(rounds):
-        body, states = _pushed(scene), []
-        for k, at in enumerate(instants):
-            body.run(scene.dt * round((at - body.time) / scene.dt), scene.dt)
-            states.append((body.q.copy(), body.v.copy()))
-            least[k] = min(least[k], _adaptive_window(body, scene.dt))
-    return body, states, least
+def _fall(scene: Scene) -> tuple[AdaptiveDynamics, list[tuple[Floats, Floats]], Floats]:
+    """The body after a fall, the states at its instants, and the seconds per adaptive step from each of them."""
+    body, states, taken = _pushed(scene), [], []
+    for at in FALLING + LANDING:
+        body.run(scene.dt * round((at - body.time) / scene.dt), scene.dt)
+        states.append((body.q.copy(), body.v.copy()))
+        taken.append(_adaptive_window(body, scene.dt))
+    return body, states, np.array(taken)
 
 
 def _full(scene: Scene, body: AdaptiveDynamics) -> Full:
@@ -168,12 +165,15 @@ def _full(scene: Scene, body: AdaptiveDynamics) -> Full:
 
 
 def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple[str, list[Row]]]:
-    rounds, n = 2 if quick else 3, len(FALLING)
-    body, states, ours = _falls(scene, rounds)
-    full = _full(scene, body)
+    n, least = len(FALLING), dict[str, Floats]()
+    full = _full(scene, scene.adaptive_dynamics(**scene.adaptive))
     others: dict[str, Full | Theirs] = {FULL: full, **_peers(mujoco, full)}
-    least = {x: np.array([min(y.window(q, v) for _ in range(rounds)) for q, v in states]) for x, y in others.items()}
-    fall = {x: float(taken[:n].mean()) for x, taken in least.items()}
+    for _ in range(2 if quick else ROUNDS):  # of the same fall
+        body, states, ours = _fall(scene)
+        taken = {OURS: ours, **{x: np.array([y.window(q, v) for q, v in states]) for x, y in others.items()}}
+        least = {x: np.minimum(taken[x], least.get(x, np.inf)) for x in taken}
+    ours = least[OURS]
+    fall = {x: float(y[:n].mean()) for x, y in least.items()}
     found = [Row("5 % active", float(ours[:n].mean()), "s", fall[FULL], FULL, SOME)]
     found += [Row("5 % active, landing", float(ours[n:].mean()), "s", float(least[FULL][n:].mean()), FULL)]
     found += [Row(FULL, fall[FULL], "s", fall[x], x, *CROWD_MUJOCO) for x in (THEIRS, ASLEEP) if x in fall]
