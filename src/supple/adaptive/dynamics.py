@@ -435,7 +435,8 @@ class AdaptiveDynamics(SimulatedBody):
     @property
     def touches(self) -> Floats:
         """(k, 15) the contacts of the last step: two shapes by number, gap, point (3), normal (3), force on the first
-        shape (3) and slip (3). result.contacts(i) has them by name, with the force between two shapes shared evenly."""
+        shape (3) and slip (3). result.contacts(i) has them by name, with the force between two shapes shared evenly.
+        Contacts of sleeping characters that a call has woken since then are missing until the next step."""
         touches = self._hybrid.touches
         return np.zeros((0, COLUMNS)) if touches is None else touches.rows()
 
