@@ -4,9 +4,9 @@ Velocity products of a part are those of its mean velocity, which is predicted b
 [landing.py]. Where an impact changes velocities, they are those before and after it, each for its time: impulses of
 trees that are struck, and of all that they touch, are solved once more. The impulses of others are settled.
 
-Where the prediction was that a blow goes on that is over, the velocities of that first solution are arbitrary: light
-links between heavy bodies would turn fast. Impulses of these trees are first found with velocity products of the
-beginning, and then once more.
+If a blow was predicted to continue but is over, the velocities of that first solution are arbitrary: light links
+between heavy bodies would turn fast. The impulses of these trees are then solved for twice: with velocity products of
+the beginning first, then as above.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from supple.contact.geometry.points import norm
 from supple.contact.response.rows import answer, push_z
 from supple.spatial.compiler import helper
 
-STRUCK, MISLED = 1, 2  #: marks of trees that are struck; of the second, a blow was expected that is over
-HARD = 30.0  #: times a surprise: velocities that a blow would have changed
+STRUCK, MISLED = 1, 2  #: marks of trees that are struck; MISLED: a blow was predicted to continue
+HARD = 30.0  #: times the change of velocity that is a surprise: that of a hard blow
 
 
 @helper
@@ -27,7 +27,7 @@ def surprises(touch, slowest):
 
 @helper
 def is_over(touch, slowest):
-    """Whether a blow was expected of a touch that is over, or weaker."""
+    """Whether a touch was expected to push harder than it does: a blow is over."""
     return norm(touch.expected) > norm(touch.lam) and surprises(touch, slowest)
 
 
@@ -88,10 +88,10 @@ def in_islands(scene):
 @helper
 def settle_others(scene, together):
     """Settles all touches that do not act on trees that are struck."""
-    all = are_together(scene, together)
+    whole = are_together(scene, together)
     for k in range(scene.n):
-        scene.touches[k].settled = 0 if all else 1
-    for k in range(0 if all else in_islands(scene)):
+        scene.touches[k].settled = 0 if whole else 1
+    for k in range(0 if whole else in_islands(scene)):
         touch = scene.touches[scene.sequence[k]]
         touch.settled = 0 if acts_on(scene, touch, STRUCK) else 1
 
@@ -100,17 +100,17 @@ def settle_others(scene, together):
 def find_struck(scene, slowest, together):
     """Marks trees that are struck, and settles touches of others. together: whether all trees are struck if any is.
     Returns whether any is."""
-    found, all = False, are_together(scene, together)
+    found, whole = False, are_together(scene, together)
     for k in range(scene.n):
         found = found or surprises(scene.touches[k], slowest)
     if not found:
         return False
-    mark_all(scene, STRUCK if all else 0)
-    for k in range(0 if all else in_islands(scene)):
+    mark_all(scene, STRUCK if whole else 0)
+    for k in range(0 if whole else in_islands(scene)):
         touch = scene.touches[scene.sequence[k]]
         if surprises(touch, slowest):
             mark_trees(scene, touch, STRUCK)
-    if not all:
+    if not whole:
         spread(scene, STRUCK)
     settle_others(scene, together)
     return True
@@ -118,7 +118,7 @@ def find_struck(scene, slowest, together):
 
 @helper
 def any_over(scene, slowest):
-    """Whether a blow was expected of any touch that is over."""
+    """Whether any touch was expected to push harder than it does."""
     found = False
     for k in range(scene.n):
         found = found or is_over(scene.touches[k], slowest)
@@ -127,8 +127,8 @@ def any_over(scene, slowest):
 
 @helper
 def mark_misled(scene, slowest):
-    """Marks the trees of touches that are over, if what was expected would have moved them otherwise than what was
-    found: touches may share the same force in many ways. z is lost. Returns whether there are any."""
+    """Marks the trees of these touches, if the impulses that were expected would have moved them differently: touches
+    may share the same force in many ways. Overwrites z. Returns whether there are any."""
     found, n = False, in_islands(scene)
     for k in range(n):
         touch = scene.touches[scene.sequence[k]]
@@ -143,8 +143,8 @@ def mark_misled(scene, slowest):
 
 @helper
 def begin_anew(scene, v, end, slowest, together):
-    """Marks the trees, of those that are struck, where a hard blow was expected that is over. Their velocities at the
-    end are those of the beginning, v. Returns whether there are any."""
+    """Marks the struck trees on which a hard blow was predicted to continue but is over, and sets their velocities at
+    the end to those of the beginning, v. Returns whether there are any."""
     B, hard = scene.blocks, HARD * slowest
     if not any_over(scene, hard) or (scene.deep.n_groups == 0 and not mark_misled(scene, hard)):  # deep ones lack rows
         return False
@@ -161,7 +161,7 @@ def begin_anew(scene, v, end, slowest, together):
 
 @helper
 def strike_again(scene, together):
-    """Leaves only those trees struck."""
+    """Only the trees that were misled remain struck."""
     B = scene.blocks
     for i in range(scene.n_present):
         tree = B.tree[scene.present[i]]
